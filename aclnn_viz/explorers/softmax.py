@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import element, first, point, strokes
+from aclnn_viz.explorers.arrays import element, first, strokes
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import HANDS, ZERO, bars, in_hand, part_of, reach, said, take_away
 from aclnn_viz.pictures.marks import Box, Handles, Line, record
@@ -89,7 +89,7 @@ class Softmax:
             "Equal gradients can move no probability, so their [5:mean] is taken away. [b:Each] [8:area] [b:that remains is the gradient of one element.]",
             "All columns are pushed alike: [b:softmax cannot answer,] and no [8:gradient] comes back. Drag one column up.",
             "[7:Element {k}] has {share} % of the probability, and the [5:mean] follows its column. [b:So hardly any] [8:gradient] [b:comes back.]",
-            "The probabilities always add up to 1: equal gradients can move none of them. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability.",
+            "The probabilities always add up to 1: equal gradients can move none of them. [b:So the] [5:mean of the gradients] [b:is taken away.] Only the [8:distance from the mean] comes back, times the probability.",
             k=written(k, "d"),
             share=written(100.0 * most, ".0f"),
         )
@@ -105,8 +105,7 @@ def softmax(xp, op, run, arrays, arranged, given, state) -> Softmax:
     )
     log = is_softmax(getattr(op, "_op", op)) == "log"
     share = xp.exp(share) if log else share
-    level = share * xp.sum(arriving) if log else point(xp.sum(share * arriving))
-    level = level + np.zeros(share.size)
+    level = (share * xp.sum(arriving) if log else xp.sum(share * arriving)) + np.zeros(share.size)
     return Softmax(xp, op.main, share, arriving, level, gradient, log, state)
 
 
@@ -140,7 +139,6 @@ def _columns(xp, found: Softmax) -> Panel:
     start, ends = side_by_side(xp, np.full(n, 1.0 / n) if found.log else found.share)
     height, level = found.arriving - t * found.level, found.level * (1.0 - t)
     high = reach(xp, 1.3, found.arriving)
-    lift = element(xp, found.arriving, k) - element(xp, height, k)
     mean = told(found.log, "weighted mean", "share of the sum")
     marks = (
         *areas(start, ends, height, level),
@@ -152,7 +150,7 @@ def _columns(xp, found: Softmax) -> Panel:
             k,
             ("", "element"),
             "moved",
-            ((0.0, 0.0), (lift, 1.0)),
+            ((0.0, 0.0), (t * element(xp, found.level, k), 1.0)),
             0.1,
             tr("elements"),
         ),
@@ -184,19 +182,15 @@ def _columns(xp, found: Softmax) -> Panel:
 
 
 def _bars(xp, found: Softmax) -> list[Panel]:
-    title = told(
-        found.log,
-        "= {output}: width times distance from the mean",
-        "= {output}: distance from the share of the sum",
-        output=found.output,
-    )
-    rows = (
-        ("share", tr("probability"), found.share, INK, 0.1),
-        ("arrives", tr("gradient that arrives"), found.arriving, INK, 1.0),
-        ("areas", title, found.gradient, GRADIENT, 1.0),
-    )
-    made = []
-    for name, title, values, kind, below in rows:
-        top = 1.1 * xp.max(xp.abs(values)) + 1e-30
-        made.append(bars(name, title, values, kind, (-top * below, top), found.chosen, 7, 130))
-    return made
+    """Return both sides of the equation of a gradient."""
+    share = "share", tr("probability"), found.share, INK, 0.1
+    rest = "rest", tr("× (gradient − mean)"), found.arriving - found.level, GRADIENT, 1.0
+    if found.log:
+        share = "arrives", tr("gradient"), found.arriving, INK, 1.0
+        rest = "level", tr("− probability × sum"), found.level, READ, 1.0
+    rows = (share, rest, ("areas", f"= {found.output}", found.gradient, GRADIENT, 1.0))
+    return [
+        bars(name, title, values, kind, (-top * below, top), found.chosen, 7, 130)
+        for name, title, values, kind, below in rows
+        for top in [1.1 * xp.max(xp.abs(values)) + 1e-30]
+    ]

@@ -28,20 +28,20 @@ def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
     shown = subject.show(data)
     boxes = marks(shown, "columns", Box)
     widths = [box.x1 - box.x0 for box in boxes]
+    heights = np.array([box.y1 - box.y0 for box in boxes])
     close(widths, y)
     close([box.x0 for box in boxes], np.cumsum([0, *y[:-1]]))
-    close([box.y1 - box.y0 for box in boxes], g - mean)
+    close(heights, g - mean)
     close([box.y0 for box in boxes], mean * (1 - taken))
-    areas = np.array([w * (box.y1 - box.y0) for w, box in zip(widths, boxes)])
+    areas = heights * widths
     assert areas.sum() == pytest.approx(0.0, abs=1e-12)
     out = data.outputs["out"].reshape(-1, y.size)[0]
     seen = out != 0  # masked elements get no gradient
     close(areas[seen], out[seen])
-    for name, values in (("share", y), ("arrives", g), ("areas", found.gradient)):
+    for name, values in (("share", y), ("rest", g - found.level), ("areas", found.gradient)):
         assert_array_equal(mark(shown, name, Bars).y, values)
     level = mark(shown, "columns", Line, "weighted mean")
-    heights = level.y[np.isfinite(level.y)]
-    close(heights, mean * (1 - taken))
+    close(level.y[np.isfinite(level.y)], mean * (1 - taken))
 
 
 @pytest.mark.parametrize("taken", [0.0, 0.25])
