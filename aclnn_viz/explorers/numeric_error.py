@@ -109,17 +109,23 @@ def swarm(data) -> Panel:
     )
     left = at[there] - wide / 2
     spots = Spots(left, 0.0 * left, left + wide, 0.0 * left + top, texts)
-    says = sides[1][2] if missed else tr("nothing here: no element lies beyond the bound")
-    beyond = Spots(*map(point, (0.0, 0.0, DECADES, top * 1.15)), (says,))
-    marks = (*bars, Rule("x", 0.0, "", INK), beyond, spots)
-    title = tr(
-        "{output}: error of {n} elements, as a share of what rounding may do",
-        output=data.output,
-        n=f"{e.size:,}",
+    beyond = Spots(
+        *map(point, (0.0, 0.0, DECADES, top * 1.15)),
+        (sides[1][2] if missed else tr("nothing here: no element lies beyond the bound"),),
     )
-    shares = [(at, tr(text)) for at, text in SHARES]
-    over = Axis(tr("error / bound"), -DECADES, DECADES, ticks=shares)
-    return Panel("errors", title, marks, over, Axis(tr("elements"), 0.0, top * 1.15), 20, PILED)
+    return Panel(
+        "errors",
+        tr(
+            "{output}: error of {n} elements, as a share of what rounding may do",
+            output=data.output,
+            n=f"{e.size:,}",
+        ),
+        (*bars, Rule("x", 0.0, "", INK), beyond, spots),
+        Axis(tr("error / bound"), -DECADES, DECADES, ticks=[(at, tr(text)) for at, text in SHARES]),
+        Axis(tr("elements"), 0.0, top * 1.15),
+        20,
+        PILED,
+    )
 
 
 def glass(data) -> list[Panel]:
@@ -135,24 +141,25 @@ def glass(data) -> list[Panel]:
     reach = np.array([-bound, bound])
     marks = [Band(reach, 0.0 * reach, 0.0 * reach + 1.0, READ, tr("the range of rounding"))]
     if far < SEEN:  # show the format's numbers beside a near element
-        first = off - np.round(off)
-        numbers = first + np.arange(-SEEN, SEEN)
         marks.append(
             Dots(
-                numbers,
+                off - np.round(off) + np.arange(-SEEN, SEEN),
                 np.full(2 * SEEN, 0.25),
                 GUIDE,
                 tr("numbers of {dtype}", dtype=data.state.dtype),
                 4.0,
             )
         )
-    missed = data.cause[at] == MISSED
+    low, high = (number(truth + end * step) for end in reach)
     marks += [
         Rule("x", 0.0, tr("truth"), INK),
-        Dots(point(off), point(0.25), WRONG if missed else INK, tr("the kernel's number"), 6.0),
-    ]
-    low, high = (number(truth + end * step) for end in reach)
-    marks.append(
+        Dots(
+            point(off),
+            point(0.25),
+            WRONG if data.cause[at] == MISSED else INK,
+            tr("the kernel's number"),
+            6.0,
+        ),
         Spots(
             *map(point, (-far, 0.0, far, 1.0)),
             (
@@ -164,8 +171,8 @@ def glass(data) -> list[Panel]:
                     high=high,
                 ),
             ),
-        )
-    )
+        ),
+    ]
     return [
         Panel(
             "glass",

@@ -2,6 +2,7 @@
 
 // Milliseconds of a change of mode, and of a zoom; steps of what is played, and the most for which its ends are computed; most seconds of the first opening.
 const GLIDE = 300, ZOOM = 600, STEPS = 12, MOST = 16, OPENING = 6;
+const WIDER = 8, FARTHER = 1.5;  // times the least and the greatest of the axes of a play, from which on they differ too much to be joined
 const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)") ?? {};
 
 // The picture between two: numbers of marks and axes that both have lie between theirs, all else is that of the later one.
@@ -27,7 +28,13 @@ function between(one, two, t) {
   return { panels, arrays };
 }
 
-// The panel with the ends that hold its values and those of one before: of axes and of colours that follow what they show.
+// Whether one axis for all of these would show little: each is far from the others, or a small part of all.
+function strays(axes, { low, high }) {
+  const sizes = axes.map((axis) => Math.abs(axis.high - axis.low)), whole = Math.abs(high - low);
+  return axes[0].scale !== "log" && (whole > WIDER * Math.min(...sizes) || whole > FARTHER * Math.max(...sizes));
+}
+
+// The panel with the ends that hold its values and those of one before: of axes and of colours that follow what they show. `loose` axes keep their own.
 function widened(old, panel) {
   if (!old || panel.opens.length) return panel;
   const beyond = (a, b) => Math.min(a.low, a.high) < Math.min(b.low, b.high) || Math.max(a.low, a.high) > Math.max(b.low, b.high);
@@ -37,11 +44,13 @@ function widened(old, panel) {
     return { ...b, low, high };
   };
   const axis = (name) => {
+    if (old.loose?.includes(name)) return panel[name];
     const [a, b] = [old[name], panel[name]], made = joined(a, b), given = b.given === undefined ? a.given : b.given;
     return made === b ? b : { ...made, given, ticks: given ? b.ticks : beyond(b, a) ? ticksOf({ ...made, ticks: null }, made.low, made.high) : a.ticks };
   };
-  const marks = panel.marks.map((mark, k) => (mark.map && old.marks[k]?.map === mark.map ? joined(old.marks[k], mark) : mark));
-  return { ...panel, x: axis("x"), y: axis("y"), marks };
+  const [x, y] = ["x", "y"].map(axis), filled = (mark) => (mark.mark === "Box" && mark.y1 === panel.y.high ? { ...mark, y1: y.high } : mark);  // an area up to the end of its axis
+  const marks = panel.marks.map((mark, k) => (mark.map && old.marks[k]?.map === mark.map ? joined(old.marks[k], mark) : filled(mark)));
+  return { ...panel, x, y, marks, loose: old.loose };
 }
 
 // The main picture opens out of a place of the one before, or goes back there; `draw` makes the later one. Returns it as it is at t.
@@ -152,12 +161,15 @@ class Player {
 
   // The panels of this play with ends that hold all of it: axes and colours stay, so that what grows is seen to grow.
   spans() {
-    const spans = new Map(), last = this.frames.length - 1, many = Math.min(this.plays[this.chosen].steps ?? MOST, MOST);
+    const found = new Map(), last = this.frames.length - 1, many = Math.min(this.plays[this.chosen].steps ?? MOST, MOST);
     for (let k = 0; k <= many; k += 1) {
       const panels = this.kit.foreseen(this.stateAt(this.jumps ? Math.round(k * last / many) / last : k / many));
-      for (const panel of panels ?? []) spans.set(panel.name, widened(spans.get(panel.name), panel));
+      for (const panel of panels ?? []) found.set(panel.name, [...(found.get(panel.name) ?? []), panel]);
     }
-    return spans;
+    return new Map([...found].map(([name, all]) => {
+      const whole = all.reduce((old, panel) => widened(old, panel), null);
+      return [name, { ...whole, loose: ["x", "y"].filter((axis) => strays(all.map((panel) => panel[axis]), whole[axis])) }];
+    }));
   }
 
   begin(k) {
