@@ -136,13 +136,14 @@ class Loss:
     def plays(self) -> tuple[dict, ...]:
         # a target raised to the end pulls in no row; with half of the rows each pulls twice as hard
         return sweep(
-            tr("raise every target"), "lead", 6.0, (-3.0, 9.0), after={"lead": 0.0}
+            tr("raise every target"), "lead", 6.0, (-3.0, 9.0), after={"lead": 0.0}, drops=["moved"]
         ) + sweep(tr("ignore more and more rows"), "ignored", ends=(0.0, 0.5))
 
     def caption(self, xp):
         strength, target = self.of_row(self.strength), self.of_row(self.target)
         away = self.of_row(self.away)
         own = element(xp, away, xp.where(self.of_row(self.counted), target, 0))
+        smoothing = getattr(self.state, "labelSmoothing", 0.0) > 0.0
         return told(
             first(
                 xp,
@@ -154,7 +155,9 @@ class Loss:
                 self.off,
                 xp.max(xp.abs(away)) < NEAR,
                 own > 0.0,
-                getattr(self.state, "labelSmoothing", 0.0) > 0.0,
+                smoothing & self.mean,
+                smoothing,
+                self.mean,
             ),
             "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN.]",
             "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it.",
@@ -164,8 +167,10 @@ class Loss:
             "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]",
             "Every bar is where its [5:target] wants it. [b:Nothing is left to pull,] and the [8:gradient] is almost 0.",
             "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]",
-            "The [5:target] pulls class {t} up, and by smoothing all others that are below theirs. [b:The] [8:gradient] [b:is softmax minus target:] what these gain the rest lose.",
-            "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose.",
+            "The [5:target] pulls class {t} up, and by smoothing all others that are below theirs. [b:The] [8:gradient] [b:is softmax minus target;] the mean divides it by the weights of {k} rows.",
+            "The [5:target] pulls class {t} up, and by smoothing all others that are below theirs. [b:The] [8:gradient] [b:is softmax minus target;] nothing is divided.",
+            "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. The mean divides it by the weights of the {k} rows that count.",
+            "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. Nothing is divided: row {row} pulls with {pulls}.",
             k=written(xp.sum(double(xp, self.counted)), ".0f"),
             n=len(self.softmax),
             pulls=number(strength),

@@ -179,6 +179,7 @@ class Marks {
   earlier(context, { x, width }, base) {
     const { theme } = this.kit, { left: from, right, top } = this.area, line = this.marks.find(({ mark }) => mark === "Rule");
     const word = tr("dashed: before"), wide = widthOf(context, word, SMALLEST), there = line && this.sx(line.at) > right - wide - 8;  // no line strikes it
+    if (this.before.y.every((value) => Math.abs(this.sy(value) - base) < 3)) return;  // too low to be seen
     Object.assign(context, { strokeStyle: theme.text, lineWidth: 1.2 });
     context.setLineDash(DASHED);
     this.before.y.forEach((value, k) => {
@@ -396,7 +397,8 @@ class Marks {
       context.fill();
     }
     const [u, v] = held(this.kit, mark), [left, top] = clamped(box, this.sx(u), this.sy(v));
-    ring(context, left, top, 9, theme, x.length > FEW);  // of many small points the chosen one is full
+    const bare = this.kit.crops && this.marks.some((one) => one.mark === "Bars");  // on a phone a large one would hide its bar
+    ring(context, left, top, bare ? 6 : 9, theme, x.length > FEW && !bare);  // of many small points the chosen one is full
     this.afterwards(() => { this.hand.style.transform = `translate(${left}px, ${top}px)`; });  // which lays nothing out
   }
 

@@ -173,10 +173,10 @@ class Player {
   }
 
   begin(k) {
-    const { values } = this.kit, { seconds } = this.plays[k], together = (frame) => Object.fromEntries(Object.entries(frame).map(([field, list]) => [field,
+    const { values } = this.kit, { seconds, drops = [] } = this.plays[k], dropped = Object.fromEntries(drops.map((field) => [field, []])), together = (frame) => Object.fromEntries(Object.entries(frame).map(([field, list]) => [field,
       Array.isArray(list) ? [...values[field].filter(([r, c]) => !list.some((point) => point[0] === r && point[1] === c)), ...list] : list]));
     const after = Object.assign({}, ...this.plays.filter((_, at) => at !== k).map((other) => other.after));  // what the others leave goes
-    const frames = this.plays[k].frames.map((frame, at, all) => ({ ...after, ...together(at && at < all.length - 1 ? this.inSight(frame) : frame) }));  // other points stay
+    const frames = this.plays[k].frames.map((frame, at, all) => ({ ...after, ...together(at && at < all.length - 1 ? this.inSight(frame) : frame), ...dropped }));  // other points stay, but for those that this play would not move
     const jumps = this.plays[k].steps === frames.length - 1;  // with a frame for each step there is none between two
     Object.assign(this, { chosen: k, at: 0, frames, seconds, jumps });
     this.held = null;
