@@ -215,6 +215,7 @@ class Drawing extends Frame {
     if (x < box.left || x > box.right || y < box.top || y > box.bottom) return "";
     const [at, up] = [this.sx.invert(x), this.sy.invert(y)];
     // What an axis says of a value: its tick, or the number where ticks are numbers at their own places; else nothing.
+    if (this.grips?.some((node) => node.mark.look === "dot" && node.matches(":active"))) return "";  // the sentence says where it is, and samples lie beside it
     const said = (axis, value) => {
       const near = (place, one) => Math.abs(place - one) <= 1e-6 * Math.abs(one), tick = axis.ticks.find(([place]) => near(place, value));
       return tick ? tick[1] : axis.ticks.every(([place, text]) => near(Number(text), place)) ? number(value) : "";
