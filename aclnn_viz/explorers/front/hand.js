@@ -35,6 +35,16 @@ function nearest(drawing, x, y, reach) {
   return best === null ? null : [Math.floor(best / columns), best % columns];
 }
 
+// [row, column] of the point on top of a box or a bar that holds a position, or null.
+function onTop({ marks, handle: { x: xs, y: ys, columns }, sx, sy }, x, y) {
+  const between = (at, a, b) => at >= Math.min(a, b) && at <= Math.max(a, b), near = (a, b) => Math.abs(a - b) < 1;
+  const areas = marks.flatMap(({ mark, width, ...one }) => (mark === "Box" ? [one]
+    : mark === "Bars" ? Array.from(one.x, (at, k) => ({ x0: at - width / 2, y0: 0, x1: at + width / 2, y1: one.y[k] })) : []))
+    .map(({ x0, y0, x1, y1 }) => [sx(x0), sy(y0), sx(x1), sy(y1)]).filter(([a, b, c, d]) => between(x, a, c) && between(y, b, d));
+  const best = xs.findIndex((at, k) => areas.some(([a, , b, top]) => near(sx(at), (a + b) / 2) && near(sy(ys[k]), top)));
+  return best < 0 ? null : [Math.floor(best / columns), best % columns];
+}
+
 // Drag a node by a pointer: start(x, y), move(x, y) and end() in pixels of the canvas. start says whether it is held.
 function grab(drawing, node, start, move, end = () => {}) {
   const { panel: { top: canvas } } = drawing;
@@ -77,8 +87,9 @@ function takeHand(drawing) {
     const { move, units: [[ox, fx], [oy, fy]] } = drawing.handle;
     kit.set({ [move]: [...others(), [...chosen(), ox + fx * u, oy + fy * v]] });
   };
+  let above = 0;  // pixels from the pointer to the top that it moves
   const drag = (x, y) => {
-    const [left, top] = clamped(drawing.area, x, y);
+    const [left, top] = clamped(drawing.area, x, y + above);
     moveTo(drawing.sx.invert(left), drawing.sy.invert(top));
   };
   const take = () => {
@@ -87,15 +98,18 @@ function takeHand(drawing) {
   };
   const drop = () => {
     drawing.holds = false;
+    above = 0;
     kit.release();
   };
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
   // A finger drags the chosen point, and where points are few the one on which it begins; elsewhere it scrolls, and a tap chooses.
+  // A mouse takes a whole column as well.
   grab(drawing, canvas, (x, y, { pointerType }) => {
-    const point = nearest(drawing, x, y, 16);
+    const near = nearest(drawing, x, y, 16), point = near ?? (pointerType === "mouse" ? onTop(drawing, x, y) : null);
     if (!point || (pointerType === "touch" && drawing.handle.y.filter(Number.isFinite).length > FEW)) return false;
     choose(point);
+    if (!near) above = drawing.sy(drawing.handle.y[point[0] * drawing.handle.columns + point[1]]) - y;
     take();
     return true;
   }, drag, drop);
