@@ -73,7 +73,8 @@ class Drawing extends Frame {
     return true;
   }
 
-  say({ title, marks }) {
+  say(spec) {
+    const { title, marks } = this.spec = spec;
     fixed(this.panel.caption, title, this.panel.seen);  // the window may have become narrower
     if (this.title === title) return;
     this.title = title;
@@ -124,10 +125,12 @@ class Drawing extends Frame {
     const { x, y } = spec;
     this.rows = this.legend(context);
     const legend = this.led = this.panel.alike ? Math.max(...alikeIn(this.kit).map(({ rows }) => rows)) : this.rows;
-    const lined = this.kit.all.map(({ drawing }) => drawing.spec).filter((each) => each === spec || (each?.below === spec.name && each.name !== "machine"));  // below it, in line
+    const column = (each) => x.label && !this.cells && !each?.below && !spec.below && ["span", "rows", "more"].every((name) => each?.[name] === spec[name]) && each.x.label === x.label;
+    const lined = this.kit.all.map(({ drawing }) => drawing.spec).filter((each) => each === spec || (each?.below === spec.name && each.name !== "machine") || column(each));  // below it, in line
     const wide = Math.max(0, ...lined.flatMap((each) => this.named(context, each)).flatMap(([, rows]) => rows.map((row) => widthOf(context, row))));
     const under = this.shared && !this.panel.alike ? [] : wrapped(context, x.label, width);
-    const bottom = height - (x.ticks.length ? LINE + 2 : 2) - LINE * under.length, top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
+    const numbered = !this.cells && y.ticks.some(([, text]) => text && Number.isFinite(Number(text)));  // its lowest number may stand at its end
+    const bottom = height - Math.max((x.ticks.length ? LINE + 2 : 2) + LINE * under.length, numbered ? LINE / 2 : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
     const box = this.area = { left: Math.max(wide || y.label ? left : 2, this.above ? (wide ? 46 : 30) : 2), top, right: width - 9, bottom, across: width };
     if (spec.opens[0]) {  // few cells stay small, and a list is no wider than its rows can be read
@@ -212,10 +215,10 @@ class Drawing extends Frame {
   // The words of the hint: the cell under the pointer, or the values of every series at the nearest x.
   words(x, y) {
     const { area: box, spec } = this;
+    if (this.grips?.some((node) => node.mark.look === "dot" && node.matches(":active"))) return "";  // the sentence says where it is, and samples lie beside it
     if (x < box.left || x > box.right || y < box.top || y > box.bottom) return "";
     const [at, up] = [this.sx.invert(x), this.sy.invert(y)];
     // What an axis says of a value: its tick, or the number where ticks are numbers at their own places; else nothing.
-    if (this.grips?.some((node) => node.mark.look === "dot" && node.matches(":active"))) return "";  // the sentence says where it is, and samples lie beside it
     const said = (axis, value) => {
       const near = (place, one) => Math.abs(place - one) <= 1e-6 * Math.abs(one), tick = axis.ticks.find(([place]) => near(place, value));
       return tick ? tick[1] : axis.ticks.every(([place, text]) => near(Number(text), place)) ? number(value) : "";
