@@ -282,10 +282,10 @@ def _sum(xp, found: Attention) -> Panel:
             sides,
             xp.where(sides > 0.0, new, nan),
             choose(forward, READ, MOVED),
-            told(forward, "saved", "the sum"),
+            told(forward, "saved", "added by this tile"),
             0.4,
         ),
-        Bars(sides, kept, PALE, choose(forward, "", tr("of it, added before")), 0.4),
+        Bars(sides, kept, PALE, choose(forward, "", tr("added before")), 0.4),
         Note(
             0.5,
             0.9 * high,

@@ -348,12 +348,12 @@ def caption(data):
             data.of_term(z.tile),
             len(z.tiles),
             lambda k: tr(
-                "[b:{n} instructions] run on {tile}. Beside each is the [5:term] that it wrote for this number. Click one to see it in the formula.",
+                "{n} instructions run on {tile}. Beside each is the [5:term] that it wrote. [b:One rounding is at most ½ ulp: a larger error came from earlier steps.] Click one to see it in the formula.",
                 **_told(z, z.tiles[k]),
             ),
         )
     return tr(
-        "{value} [b:One rounding is at most ½ ulp.] Click a number to see the instructions of its tile.",
+        "{value} [b:A frame holds what one tile computes.] Click a number to see the instructions of its tile.",
         value=headline(data)[0],
     )
 

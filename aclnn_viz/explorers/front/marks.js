@@ -259,6 +259,12 @@ class Marks {
       context.drawImage(pixels, 0, 0);
       context.restore();
     }
+    if (this.sliced && opacity === 1) {  // rows and columns as in the table of the gradient
+      context.globalAlpha = QUIET;
+      for (let k = 0; k < columns; k += 1) write(context, `${k}`, x0 + (k + 0.5) * w, y0 + rows * h + 9, this.kit.theme.text, SMALLEST);
+      for (let k = 0; k < rows; k += 1) write(context, `${k}`, x0 - 9, y0 + (k + 0.5) * h, this.kit.theme.text, SMALLEST);
+      context.globalAlpha = 1;
+    }
     return [x0, y0, w, h, table];
   }
 
@@ -512,7 +518,7 @@ class Marks {
       return;
     }
     if (filled) {
-      if (this.sliced) Object.assign(context, { fillStyle: this.kit.theme.back, globalAlpha: 1 }).fillRect(left, top, wide, tall);  // equal shares look equal over all pixels
+      if (this.sliced) Object.assign(context, { fillStyle: this.kit.theme.back, globalAlpha: Math.min(1, 0.3 + filled) }).fillRect(left, top, wide, tall);  // equal shares look equal over all pixels; a small one lets them through
       context.globalAlpha = filled;
       context.fillStyle = colour;
       context.fillRect(left, top, wide, tall);
@@ -562,7 +568,8 @@ class Marks {
   }
 
   // A word of an area beside the square of which it is a part, on its own side.
-  outside(context, text, { x0, y0, x1, y1, dashed }) {
+  outside(context, label, { x0, y0, x1, y1, dashed }) {
+    const text = label === "0.00" && !dashed ? "<0.01" : label;
     const parts = this.marks.filter(({ mark, label, ...one }) => mark === "Box" && label && Math.abs(one.x0 - x0) < 1.1 && Math.abs(one.y0 - y0) < 1.1 && one.x1 > one.x0);
     const left = this.sx(Math.min(...parts.map((one) => one.x0))), right = this.sx(Math.max(...parts.map((one) => one.x1)));
     const last = Math.abs(this.sx(x1) - right) < 1, all = widthOf(context, text);
@@ -580,6 +587,7 @@ class Marks {
     for (let k = 0; k < x0.length; k += 1) {
       const [a, b, c, d] = [this.sx(x0[k]), this.sy(y0[k]), this.sx(x1[k]), this.sy(y1[k])], value = values[k], wide = c - a, frame = Number.isNaN(value);
       if (!(wide > 0)) continue;
+      if (frame && !words.length && d - b < LINK && this.kit.crops && x0.length > 3 && k % 3) continue;  // of a broken chain its ends
       if (frame && !words.length && d - b < LINK) { this.chained(context, (a + c) / 2, (b + d) / 2, colour); continue; }
       context.globalAlpha = opacity;
       context.fillStyle = frame ? theme.back : this.shade(table, Math.min(value / high, 1));

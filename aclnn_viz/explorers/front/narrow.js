@@ -8,7 +8,8 @@ const AHEAD = 1.45, ASIDE = 1.55, WORDS = 1.1, STRIP = 0.14, CLOSE_BY = 1.8;
 const ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // the room above without words, what names of slices lie deeper, and between two
 const SLICES = 436;  // pixels of two slices, so that the gradient is in sight below them
 const ACROSS = 53, LEGIBLE = 66, EDGE = 0.3;  // letters in a row of formulas, the most in one that is not scrolled, beside a bar
-const ROOMY = 760, END = 1.15;  // pixels of a page with room beside a list, which then ends there
+const ROOMY = 760, END = 1.15, BARRED = 1.6;  // pixels of a page with room beside a list; where its numbers end there, and their bars
+const GUIDE = 4, READ = 5, INK = 10;  // kinds of pictures/roles.py
 const POINTERS = "↑↓↗↘↖↙";  // from a bar of a formula to the tree of its term
 
 // The panel as a narrow page shows it: the middle of its x axis, or two slices as wide as the page.
@@ -180,7 +181,7 @@ function sent(panel, arrays) {
 
 // The list of a zoom, beside which a wide page says what else only its hints do: how far each number is off.
 function erring(panel, narrow) {
-  const { texts } = panel.marks.find(({ mark }) => mark === "Spots"), offs = texts.map((text) => /-?\d[\d.]*(e[-+]?\d+)?/.exec(text.split("\n")[1])?.[0] ?? "");
+  const { texts } = panel.marks.find(({ mark }) => mark === "Spots"), offs = texts.map((text) => /-?(\d[\d.]*(e[-+]?\d+)?|inf|nan)/.exec(text.split("\n")[1])?.[0] ?? "");
   if (narrow) {  // there below what was written, in small words
     const marks = panel.marks.flatMap((one) => {
       if (one.mark !== "Note") return [one];
@@ -189,9 +190,12 @@ function erring(panel, narrow) {
     });
     return { ...panel, marks, y: { ...panel.y, high: -1.5 }, height: Math.max(panel.height, 36 * offs.length) };
   }
-  const written = [[-0.75, tr("off by, ulp")], ...offs.entries()].map(([y, text]) => ({ mark: "Note", x: END - 0.01, y, text, align: "right", room: 0 }));
-  const marks = panel.marks.map((one) => (one.mark === "Box" && one.x1 === 1 ? { ...one, x1: END } : one));
-  return { ...panel, marks: [...marks, ...written], least: END * panel.least, x: { ...panel.x, high: END } };
+  const note = (x, y, text, align) => ({ mark: "Note", x, y, text, align, room: 0 }), written = [[-0.75, tr("off by, ulp")], ...offs.entries()].map(([y, text]) => note(END - 0.01, y, text, "right"));
+  const off = offs.map((text) => Number(text) || 0), middle = (END + BARRED) / 2, unit = 0.45 * (BARRED - END) / Math.max(1, ...off.map(Math.abs));
+  const bars = off.map((value, y) => ({ mark: "Box", kind: INK, x0: middle, x1: middle + unit * value, y0: y - 0.3, y1: y + 0.3, label: "", filled: 0.6 })).filter(({ x1 }) => x1 !== middle);
+  const ends = [-0.5, 0, 0.5].flatMap((at) => [note(middle + unit * at, -0.75, ["-½", "0", "½"][2 * at + 1], "center"), { mark: "Line", x: [middle + unit * at, middle + unit * at], y: [-0.45, offs.length - 0.55], width: 1, dash: [], kind: at ? READ : GUIDE }]);
+  const marks = panel.marks.map((one) => (one.mark === "Box" && one.x1 === 1 ? { ...one, x1: BARRED } : one));
+  return { ...panel, marks: [...marks, ...written, ...bars, ...ends], least: BARRED * panel.least, x: { ...panel.x, high: BARRED } };
 }
 
 // The panel as this page shows it; of a zoom it is at least as wide as its letters, numbers or list.

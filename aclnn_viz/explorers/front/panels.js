@@ -146,10 +146,11 @@ class Drawing extends Frame {
     const blocks = this.marks.some(({ mark }) => mark === "Blocks");
     this.axes(context, spec, box, upright, under, blocks || spec.turned || (!this.cells && !x.ticks.length && !y.ticks.length), blocks || this.cells);
     this.panel.ceiling = blocks && spec.pick.length ? this.sy(Math.min(...y.ticks.map(([value]) => value)) - 0.85) : null;  // of lanes
-    // A hint lies over its own line of a program, and below its own bar of a formula or row of a list.
+    // A hint lies over its own line of a program, above its own bar of a formula, and below its row of a list.
     this.panel.lined = (spec.name === "source" || spec.opens[0] % 2 === 0) && ((x, y, tall) => {
       const [, upper, , lower] = this.spot(x, y)?.place.map(this.sy) ?? [x, y, x, y];
-      return spec.name === "source" ? (upper + lower - tall) / 2 : lower + 3 + tall > height ? upper - 3 - tall : lower + 3;
+      const over = spec.opens[0] === 0 && upper > 3 + tall;  // what a bar is made of lies below it
+      return spec.name === "source" ? (upper + lower - tall) / 2 : over || lower + 3 + tall > height ? upper - 3 - tall : lower + 3;
     });
     [this.taken, this.gripped] = [[], 0];
     let clipped = false;
