@@ -110,13 +110,17 @@ class Plane:
     def plays(self) -> tuple[dict, ...]:
         n = len(self.weights)
         places = [*np.ndindex(self.gradient.shape)][:n]
-        # each frame holds the output that has sent last
-        frames = [
-            {"sent": k / n, "row": row, "column": column}
-            for k, (row, column) in enumerate(places[:1] + places)
-        ]
-        label, after = tr("send the gradients back"), {"sent": 1.0}
-        return sweep(label, "sent", frames=frames, steps=n, after=after)
+        return sweep(
+            tr("send the gradients back"),
+            "sent",
+            # each holds the output that has sent last
+            frames=[
+                {"sent": k / n, "row": row, "column": column}
+                for k, (row, column) in enumerate(places[:1] + places)
+            ],
+            steps=n,
+            after={"sent": 1.0},
+        )
 
     def caption(self, xp):
         k, read, many = self.chosen(xp), self.weights != 0.0, len(self.weights)

@@ -21,9 +21,8 @@ EVERY = pytest.mark.parametrize(
 
 def test_an_upsampled_output_lies_where_its_sizes_place_it():
     subject, data, _ = opened("upsample_bilinear_2d", row=2, column=3)
-    dot = mark(
-        subject.show(data), "planes", Dots
-    )  # 6 x 5 outputs of 5 x 4 elements, right of 7 columns
+    # 6 x 5 outputs of 5 x 4 elements, right of 7 columns
+    dot = mark(subject.show(data), "planes", Dots)
     assert_close([*dot.y, *dot.x], [2.5 * 5 / 6 - 0.5, 3.5 * 4 / 5 - 0.5 + 7])
 
 

@@ -210,7 +210,7 @@ class Marks {
   }
 
   // A band in the colour of guides covers what does not exist; its word stands in the widest part of it, below a frame's.
-  empty({ mark, kind }) { return mark === "Band" && kind === 4; }
+  empty({ mark, kind }) { return mark === "Band" && kind === GUIDE; }
 
   within(context, { x, high, label }) {
     let from = NaN, best = [0, 0];
