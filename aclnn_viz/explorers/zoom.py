@@ -76,8 +76,8 @@ def panels(data):
 
 def _panel(data, title, marks, x, y, opens=(), height=TALL):
     """Return the panel of a level; one of its places opens the next level."""
-    level = LEVELS.index(data.state.level)
-    return Panel("zoom", title, marks, x, y, 20, height, opens=(level, *opens))
+    opens = LEVELS.index(data.state.level), *opens
+    return Panel("zoom", title, marks, x, y, 20, height, opens=opens)
 
 
 def legend():
@@ -353,7 +353,7 @@ def caption(data):
             ),
         )
     return tr(
-        "{value} [b:A frame holds what one tile computes.] Click a number to see the instructions of its tile.",
+        "{value} [b:The words at a frame say which tiles compute it.] Click a number to see the instructions of its tile.",
         value=headline(data)[0],
     )
 

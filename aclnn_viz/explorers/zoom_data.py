@@ -224,11 +224,17 @@ def zoomed(state):
         for part, to, *_ in one.links
     ]
     tiles, owner = tiles_of(work, found[:, 0], places, sums)
+    # a term of more elements than the sum that it is part of belongs to the tile of its own row
     goes = [
         next(
-            (name for name in outputs if one in contained(outputs[name].term)), next(iter(outputs))
+            (
+                name
+                for name, own in outputs.items()
+                if one.term in contained(own.term) and own.size >= np.prod(one.size)
+            ),
+            next(iter(outputs)),
         )
-        for one in terms
+        for one in shown
     ]
     return Zoomed(
         terms,

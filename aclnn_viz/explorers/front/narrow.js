@@ -193,9 +193,9 @@ function erring(panel, narrow) {
   const note = (x, y, text, align) => ({ mark: "Note", x, y, text, align, room: 0 }), written = [[-0.75, tr("off by, ulp")], ...offs.entries()].map(([y, text]) => note(END - 0.01, y, text, "right"));
   const off = offs.map((text) => Number(text) || 0), middle = (END + BARRED) / 2, unit = 0.45 * (BARRED - END) / Math.max(1, ...off.map(Math.abs));
   const bars = off.map((value, y) => ({ mark: "Box", kind: INK, x0: middle, x1: middle + unit * value, y0: y - 0.3, y1: y + 0.3, label: "", filled: 0.6 })).filter(({ x1 }) => x1 !== middle);
-  const ends = [-0.5, 0, 0.5].flatMap((at) => [note(middle + unit * at, -0.75, ["-½", "0", "½"][2 * at + 1], "center"), { mark: "Line", x: [middle + unit * at, middle + unit * at], y: [-0.45, offs.length - 0.55], width: 1, dash: [], kind: at ? READ : GUIDE }]);
+  const ends = [-0.5, 0, 0.5].map((at) => ({ mark: "Line", x: [middle + unit * at, middle + unit * at], y: [-0.45, offs.length - 0.55], width: 1, dash: [], kind: at ? READ : GUIDE }));
   const marks = panel.marks.map((one) => (one.mark === "Box" && one.x1 === 1 ? { ...one, x1: BARRED } : one));
-  return { ...panel, marks: [...marks, ...written, ...bars, ...ends], least: BARRED * panel.least, x: { ...panel.x, high: BARRED } };
+  return { ...panel, marks: [...marks, ...written, ...bars, ...ends, note(middle, -0.75, "±½ ulp", "center")], least: BARRED * panel.least, x: { ...panel.x, high: BARRED } };
 }
 
 // The panel as this page shows it; of a zoom it is at least as wide as its letters, numbers or list.
