@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 from types import NoneType
 
 from aclnn_viz.errors import place_of, printable, problem
@@ -74,7 +75,7 @@ class Store:
             raise
 
     def _need_own(self) -> None:
-        count, version = "SELECT count(*) FROM sqlite_master", self._one("PRAGMA user_version")
+        count = "SELECT count(*) FROM sqlite_master"
         if not self._reading and not self._one(count) and not self._one("PRAGMA application_id"):
             # a second process that creates the store waits here
             self._base.execute("BEGIN IMMEDIATE")
@@ -82,7 +83,8 @@ class Store:
                 for statement in filter(str.strip, TABLES.split(";")):
                     self._base.execute(statement)
             self._base.execute("COMMIT")
-            version = VERSION
+        # read last: another process may have made the store since the count
+        version = self._one("PRAGMA user_version")
         if self._one("PRAGMA application_id") != MARK or version != VERSION:
             text = f"{self.path}, of another program or of another version ({version})"
             raise ForeignError(
@@ -94,8 +96,20 @@ class Store:
         if (text := self._one("PRAGMA quick_check(1)")) != "ok":
             raise AlteredError(problem(ASKED, f"{self.path}: {text}", COPY))
         if not self._reading:
-            self._base.execute("PRAGMA journal_mode = WAL")
+            self._log_ahead()
             self._base.execute("PRAGMA synchronous = NORMAL")
+
+    def _log_ahead(self) -> None:
+        """Turn to the write-ahead log, which SQLite refuses at once, without its wait, while another process turns to it."""
+        end = monotonic() + WAIT
+        while True:
+            try:
+                self._base.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > end:
+                    raise
+                sleep(0.01)
 
     def _one(self, statement: str):
         return self._base.execute(statement).fetchone()[0]

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 from in_child import in_child
-from swept import held
+from machine import SOAK
+from swept import held, in_children
 
 from aclnn_viz.storage.readers import AlteredError, ForeignError, StoredError
 from aclnn_viz.sweeps.recipes import recipe
@@ -42,6 +43,14 @@ def test_a_row_that_is_there_is_not_written_again(tmp_path):
     after = held(path)
     assert [len(table) for table in after] == [5, 5] and all(line in after[0] for line in before[0])
     assert sum(line["outcome"] == "wrong" for line in after[0]) == 2
+
+
+def test_processes_that_open_a_new_store_at_once_share_it(tmp_path):
+    """Rarely do two of them meet in the making of the file or in the turn to its log, hence so many."""
+
+    for number in range(1000 if SOAK else 150):
+        works = [lambda path=tmp_path / f"{number}.sqlite": written(path, [0])] * 3
+        assert in_children(*works) == [0, 0, 0]
 
 
 def test_rows_go_in_together_or_not_at_all(tmp_path):
