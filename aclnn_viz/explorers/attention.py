@@ -234,28 +234,29 @@ def _sweep(xp, found: Attention) -> Panel:
     across = twice + np.tile([-0.5, 0.5], n)
     masked = xp.take(xp.where(xp.isnan(score), high, nan), twice)
     steps = xp.take(xp.where(come, found.tops, nan), twice)
-    marks = (
-        *found.borders("x", n),
-        *only(xp, found.state.sparseMode > 0, Band(across, -masked, masked, GUIDE, tr("masked"))),
-        found.at_work(found.read, *found.ends(found.read), high),
-        found.marked(-high, high),
-        ZERO,
-        Bars(at, xp.where(come, nan, score), PALE, tr("later tile"), 0.6),
-        Bars(at, xp.where(come, score, nan), INK, tr("tile read"), 0.6),
-        Line(across, steps, READ, tr("maximum so far"), 3.5),
-        Grip(
-            xp.minimum(found.state.swept, 1.0) * n - 0.5,
-            -0.8 * high,
-            ("swept",),
-            ((0.5 / n, 1.0 / n, 0),),
-            tr("progress of the forward pass over the tiles"),
-            choose(found.back < 0.0, GUIDE, MOVED),
-        ),
-    )
     return Panel(
         "scores",
         tr("1. Forward, query {row}: drag the square", row=written(found.row, "d")),
-        marks,
+        (
+            *found.borders("x", n),
+            *only(
+                xp, found.state.sparseMode > 0, Band(across, -masked, masked, GUIDE, tr("masked"))
+            ),
+            found.at_work(found.read, *found.ends(found.read), high),
+            found.marked(-high, high),
+            ZERO,
+            Bars(at, xp.where(come, nan, score), PALE, tr("later tile"), 0.6),
+            Bars(at, xp.where(come, score, nan), INK, tr("tile read"), 0.6),
+            Line(across, steps, READ, tr("maximum so far"), 3.5),
+            Grip(
+                xp.minimum(found.state.swept, 1.0) * n - 0.5,
+                -0.8 * high,
+                ("swept",),
+                ((0.5 / n, 1.0 / n, 0),),
+                tr("progress of the forward pass over the tiles"),
+                choose(found.back < 0.0, GUIDE, MOVED),
+            ),
+        ),
         Axis(tr("key"), -1.0, n, ticks=[(k, f"{k}") for k in range(0, n, 2)]),
         Axis(tr("score"), -high, high),
         WIDE,
@@ -276,30 +277,29 @@ def _sum(xp, found: Attention) -> Panel:
     old, new = xp.where(forward, until(found.now - 1.0), nan), until(found.now)
     kept = old * (1.0 - sides * (1.0 - factor))
     high = 1.2 * xp.maximum(xp.max(found.sums), 1.0)  # 1 is the least sum of any key
-    marks = (
-        Line(0.6 * sides + 0.2, kept, PALE),  # from corner to corner
-        Bars(
-            sides,
-            xp.where(sides > 0.0, new, nan),
-            choose(forward, READ, MOVED),
-            told(forward, "saved", "added by this tile"),
-            0.4,
-        ),
-        Bars(sides, kept, PALE, choose(forward, "", tr("added before")), 0.4),
-        Note(
-            0.5,
-            0.9 * high,
-            choose(
-                old * factor < old,
-                "",
-                tr("× exp(old max − new) = {factor}", factor=number(factor)),
-            ),
-        ),
-    )
     return Panel(
         "sum",
         tr("The sum of exp(score − maximum so far)"),
-        marks,
+        (
+            Line(0.6 * sides + 0.2, kept, PALE),  # from corner to corner
+            Bars(
+                sides,
+                xp.where(sides > 0.0, new, nan),
+                choose(forward, READ, MOVED),
+                told(forward, "saved", "added by this tile"),
+                0.4,
+            ),
+            Bars(sides, kept, PALE, choose(forward, "", tr("added before")), 0.4),
+            Note(
+                0.5,
+                0.9 * high,
+                choose(
+                    old * factor < old,
+                    "",
+                    tr("× exp(old max − new) = {factor}", factor=number(factor)),
+                ),
+            ),
+        ),
         Axis(
             "",
             -0.5,
@@ -319,18 +319,17 @@ def _sum(xp, found: Attention) -> Panel:
 def _table(xp, found: Attention, name, title, values, tile, more, *colours) -> Panel:
     """Return a table of queries and keys, in tiles, with the chosen query marked."""
     (queries, keys), row, (left, right) = found.scores.shape, found.row, found.ends(tile)
-    marks = (
-        Heat(xp.where(xp.isnan(found.scores), nan, values), *colours),
-        *found.borders("x", keys),
-        *found.borders("y", queries),
-        Box(-0.5, row - 0.5, keys - 0.5, row + 0.5, kind=MOVED),
-        Box(left, row - 0.5, right, row + 0.5, kind=MOVED),
-        found.marked(-0.5, queries - 0.5),
-    )
     return Panel(
         name,
         title,
-        marks,
+        (
+            Heat(xp.where(xp.isnan(found.scores), nan, values), *colours),
+            *found.borders("x", keys),
+            *found.borders("y", queries),
+            Box(-0.5, row - 0.5, keys - 0.5, row + 0.5, kind=MOVED),
+            Box(left, row - 0.5, right, row + 0.5, kind=MOVED),
+            found.marked(-0.5, queries - 0.5),
+        ),
         Axis(tr("key")),
         Axis(tr("query")),
         20 - WIDE,
@@ -350,44 +349,43 @@ def _backward(xp, found: Attention) -> Panel:
     # a key without a weight has no place
     start, ends = (xp.where(P > 0.0, one, nan) for one in found.edges)
     nothing = np.full(1, nan)
-    marks = (
-        found.at_work(found.back, left, right, high),
-        *areas(start, ends, xp.where(come, nan, dP), level, PALE),
-        *areas(start, ends, xp.where(come, dP, nan), level),
-        *levels(xp, start, ends, dP, level, tr("dP"), tr("D: the mean of dP, weighted by P")),
-        Note(1.015, D[0], "D", "left"),
-        Bars(nothing, nothing, GRADIENT, tr("dS")),
-        Bars(nothing, nothing, PALE, tr("later tile")),
-        Rule(
-            "x",
-            element(xp, xp.concat([(start + ends) / 2, nothing]), found.column),
-            tr("key {k}", k=written(found.column, "d")),
-            GUIDE,
-        ),
-        said(
-            start,
-            ends,
-            high,
-            message("key {k}\nP {p}\ndP {a}\ndS {g}"),
-            k=np.arange(start.size),
-            p=P,
-            a=dP,
-            g=P * (dP - D),
-        ),
-        Grip(
-            xp.maximum(found.state.swept - 1.0, 0.0),
-            -0.9 * high,
-            ("swept",),
-            ((1.0, 1.0, 0),),
-            tr("progress of the backward pass"),
-            choose(found.back < 0.0, MOVED, GUIDE),
-            look="move",
-        ),
-    )
     return Panel(
         "backward",
         tr("2. Backward: dS = P × (dP − D). Drag the dot."),
-        marks,
+        (
+            found.at_work(found.back, left, right, high),
+            *areas(start, ends, xp.where(come, nan, dP), level, PALE),
+            *areas(start, ends, xp.where(come, dP, nan), level),
+            *levels(xp, start, ends, dP, level, tr("dP"), tr("D: the mean of dP, weighted by P")),
+            Note(1.015, D[0], "D", "left"),
+            Bars(nothing, nothing, GRADIENT, tr("dS")),
+            Bars(nothing, nothing, PALE, tr("later tile")),
+            Rule(
+                "x",
+                element(xp, xp.concat([(start + ends) / 2, nothing]), found.column),
+                tr("key {k}", k=written(found.column, "d")),
+                GUIDE,
+            ),
+            said(
+                start,
+                ends,
+                high,
+                message("key {k}\nP {p}\ndP {a}\ndS {g}"),
+                k=np.arange(start.size),
+                p=P,
+                a=dP,
+                g=P * (dP - D),
+            ),
+            Grip(
+                xp.maximum(found.state.swept - 1.0, 0.0),
+                -0.9 * high,
+                ("swept",),
+                ((1.0, 1.0, 0),),
+                tr("progress of the backward pass"),
+                choose(found.back < 0.0, MOVED, GUIDE),
+                look="move",
+            ),
+        ),
         Axis(tr("P, the width of a column"), -0.03, 1.06),
         Axis(tr("dP: the gradient of P"), -high, high),
         WIDE,

@@ -212,52 +212,51 @@ def _row(xp, found: Loss) -> Panel:
     softmax, wanted, away = (
         found.of_row(values) for values in (found.softmax, found.wanted, found.away)
     )
-    marks = (
-        Bars(at, softmax, PALE, tr("softmax: the probability now"), 0.7),
-        *only(
-            xp,
-            not found.own,
-            Line(
-                strokes(xp, at, at),
-                strokes(xp, wanted, wanted + away),
-                GRADIENT,
-                tr("distance to the target"),
-                6.0,
-            ),
-        ),
-        Line(
-            strokes(xp, at - 0.44, at + 0.44),
-            strokes(xp, wanted, wanted),
-            READ,
-            tr("target: the wanted probability"),
-            3.5,
-        ),
-        said(
-            at - 0.5,
-            at + 0.5,
-            1.05,
-            message("class {k}\nsoftmax {softmax}\ntarget {wanted}\ngradient {gradient}"),
-            k=at,
-            softmax=softmax,
-            wanted=wanted,
-            gradient=found.of_row(found.gradient),
-        ),
-        Handles(
-            np.broadcast_to(at, (rows, classes)),
-            xp.where(np.arange(rows)[:, None] == row, softmax, np.nan),
-            row,
-            column,
-            ("row", "column"),
-            "moved",
-            ((0.0, 0.0), (0.0, 1.0)),
-            0.02,
-            tr("classes"),
-        ),
-    )
     return Panel(
         "row",
         tr("Row {row}: drag the top of a bar", row=written(row, "d")),
-        marks,
+        (
+            Bars(at, softmax, PALE, tr("softmax: the probability now"), 0.7),
+            *only(
+                xp,
+                not found.own,
+                Line(
+                    strokes(xp, at, at),
+                    strokes(xp, wanted, wanted + away),
+                    GRADIENT,
+                    tr("distance to the target"),
+                    6.0,
+                ),
+            ),
+            Line(
+                strokes(xp, at - 0.44, at + 0.44),
+                strokes(xp, wanted, wanted),
+                READ,
+                tr("target: the wanted probability"),
+                3.5,
+            ),
+            said(
+                at - 0.5,
+                at + 0.5,
+                1.05,
+                message("class {k}\nsoftmax {softmax}\ntarget {wanted}\ngradient {gradient}"),
+                k=at,
+                softmax=softmax,
+                wanted=wanted,
+                gradient=found.of_row(found.gradient),
+            ),
+            Handles(
+                np.broadcast_to(at, (rows, classes)),
+                xp.where(np.arange(rows)[:, None] == row, softmax, np.nan),
+                row,
+                column,
+                ("row", "column"),
+                "moved",
+                ((0.0, 0.0), (0.0, 1.0)),
+                0.02,
+                tr("classes"),
+            ),
+        ),
         _over(found),
         Axis(tr("probability"), 0.0, 1.05),
         12,
@@ -274,14 +273,6 @@ def _gradient(xp, found: Loss) -> Panel:
     plain = ~(strength > 0.0) | (not found.own and found.off)
     high = reach(xp, 0.02, found.most, 2.0)
     at = np.arange(found.softmax.shape[1])
-    marks = (
-        ZERO,
-        Bars(at, found.of_row(found.gradient), GRADIENT),
-        Rule("x", found.chosen[1], kind=MOVED),
-        *only(
-            xp, found.own, Dots(at, found.levels, READ, tr("each class, if it were the target"), 4)
-        ),
-    )
     return Panel(
         "gradient",
         told(
@@ -295,7 +286,16 @@ def _gradient(xp, found: Loss) -> Panel:
             weight=number(strength * found.total),
             total=number(found.total),
         ),
-        marks,
+        (
+            ZERO,
+            Bars(at, found.of_row(found.gradient), GRADIENT),
+            Rule("x", found.chosen[1], kind=MOVED),
+            *only(
+                xp,
+                found.own,
+                Dots(at, found.levels, READ, tr("each class, if it were the target"), 4),
+            ),
+        ),
         _over(found),
         Axis(found.output, -high, high),
         12,
@@ -309,21 +309,20 @@ def _map(xp, found: Loss) -> Panel:
     (rows, classes), (row, column) = found.softmax.shape, found.chosen
     at, edge = np.arange(float(rows)), np.full(rows, -0.5)
     struck = xp.where(found.counted | xp.isnan(found.strength), np.nan, at)
-    marks = (
-        Heat(found.gradient, "diverging", -found.most, found.most, digits=rows * classes < 100),
-        Line(strokes(xp, edge, edge + classes), strokes(xp, struck, struck), GUIDE, "", 2.5),
-        *(
-            one
-            for k in range(rows)
-            for one in only(xp, found.counted[k], cell(found.target[k], k, READ))
-        ),
-        Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),
-        cell(column, row, MOVED),
-    )
     return Panel(
         "map",
         tr("{output}: targets are framed, ignored rows struck out", output=found.output),
-        marks,
+        (
+            Heat(found.gradient, "diverging", -found.most, found.most, digits=rows * classes < 100),
+            Line(strokes(xp, edge, edge + classes), strokes(xp, struck, struck), GUIDE, "", 2.5),
+            *(
+                one
+                for k in range(rows)
+                for one in only(xp, found.counted[k], cell(found.target[k], k, READ))
+            ),
+            Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),
+            cell(column, row, MOVED),
+        ),
         Axis(tr("class")),
         Axis(tr("row")),
         8,

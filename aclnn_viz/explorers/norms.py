@@ -297,45 +297,44 @@ def _scatter(xp, found: Norm) -> Panel:
     order = xp.argsort(xhat, stable=True)
     x, arrives, gone = (xp.take(one, order) for one in (xhat, found.arriving, taken))
     edges = xp.concat([ends[:1], (x[1:] + x[:-1]) / 2.0, ends[1:]])
-    marks = (
-        ZERO,
-        Rule("x", 0.0, kind=GUIDE),
-        Line(sticks, strokes(xp, low, 0.0 * low), READ, "", 1.0),
-        Line(ends, found.times * line, READ, tr("taken away"), 3.5),
-        Line(sticks, strokes(xp, low, dots), GRADIENT, tr("remains"), 5.0),
-        *([Line(ends, line, GUIDE, tr("with 1/n"), 2.0)] * found.state.wrong),
-        Handles(
-            xhat[None, :],
-            dots[None, :],
-            0,
-            k,
-            ("", "element"),
-            "moved",
-            (
-                (element(xp, found.x, k) - element(xp, xhat, k) / found.rstd, 1.0 / found.rstd),
-                (element(xp, found.upstream, k) - at * factor, factor),
-            ),
-            0.1,
-            tr("elements"),
-        ),
-        Dots(xhat, dots, INK, "", 5.5),
-        Dots(point(heavy), point(flat * start), MOVED, tr("ε, one more dot"), 6.0),
-        said(
-            edges[:-1],
-            edges[1:],
-            high,
-            message("element {k}\nx̂ {x}\narrives {a}\ntaken away {t}\nremains {r}"),
-            k=order,
-            x=x,
-            a=arrives,
-            t=gone,
-            r=arrives - gone,
-        ),
-    )
     return Panel(
         "norm",
         tr("Which part of the gradient is taken away? Drag a dot."),
-        marks,
+        (
+            ZERO,
+            Rule("x", 0.0, kind=GUIDE),
+            Line(sticks, strokes(xp, low, 0.0 * low), READ, "", 1.0),
+            Line(ends, found.times * line, READ, tr("taken away"), 3.5),
+            Line(sticks, strokes(xp, low, dots), GRADIENT, tr("remains"), 5.0),
+            *([Line(ends, line, GUIDE, tr("with 1/n"), 2.0)] * found.state.wrong),
+            Handles(
+                xhat[None, :],
+                dots[None, :],
+                0,
+                k,
+                ("", "element"),
+                "moved",
+                (
+                    (element(xp, found.x, k) - element(xp, xhat, k) / found.rstd, 1.0 / found.rstd),
+                    (element(xp, found.upstream, k) - at * factor, factor),
+                ),
+                0.1,
+                tr("elements"),
+            ),
+            Dots(xhat, dots, INK, "", 5.5),
+            Dots(point(heavy), point(flat * start), MOVED, tr("ε, one more dot"), 6.0),
+            said(
+                edges[:-1],
+                edges[1:],
+                high,
+                message("element {k}\nx̂ {x}\narrives {a}\ntaken away {t}\nremains {r}"),
+                k=order,
+                x=x,
+                a=arrives,
+                t=gone,
+                r=arrives - gone,
+            ),
+        ),
         Axis(tr("x̂, the normalised x"), *ends),
         Axis(tr("gradient at x̂"), -high, high),
         12,
@@ -381,15 +380,14 @@ def _bars(xp, found: Norm) -> list[Panel]:
 
 def bars(name, title, values, kind, ends, chosen, span, height) -> Panel:
     """Return bars of a number per element; a click chooses an element."""
-    marks = (
-        ZERO,
-        Bars(np.arange(values.size), values, kind),
-        Rule("x", chosen, kind=MOVED),
-    )
     return Panel(
         name,
         title,
-        marks,
+        (
+            ZERO,
+            Bars(np.arange(values.size), values, kind),
+            Rule("x", chosen, kind=MOVED),
+        ),
         Axis(tr("element"), -0.6, values.size - 0.4, ticks=()),
         Axis("", *ends),
         span,

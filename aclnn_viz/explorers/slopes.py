@@ -303,9 +303,19 @@ def _lens(xp, found: Slope) -> Panel:
         n=ASIDE,
         dtype=dtype,
     )
-    name = tr("steps of {dtype} from {name}", dtype=dtype, name=found.name)
-    over = Axis(name, -ASIDE - 0.7, ASIDE + 0.7)
-    return Panel("beside", title, marks, over, _height(xp, found, tr("slope")), 7, TALL)
+    return Panel(
+        "beside",
+        title,
+        marks,
+        Axis(
+            tr("steps of {dtype} from {name}", dtype=dtype, name=found.name),
+            -ASIDE - 0.7,
+            ASIDE + 0.7,
+        ),
+        _height(xp, found, tr("slope")),
+        7,
+        TALL,
+    )
 
 
 def _share(xp, found: Slope) -> Panel:

@@ -148,8 +148,9 @@ def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[
                 )
         if "moved" in values:
             x, y = rng.choice([*rng.uniform(-2.5, 2.5, 2), 1.0, -1.0, 0.0], 2).tolist()
-            place = [values.get("row", 0), values.get("column", values.get("element"))]
-            values["moved"] = [[*place, x, y]] * int(rng.integers(2))
+            values["moved"] = [
+                [values.get("row", 0), values.get("column", values.get("element")), x, y]
+            ] * int(rng.integers(2))
         with suppress(StateError), np.errstate(all="ignore"):  # refused states are not compared
             subject.inputs(build(subject.state, values))
             found.append(values)

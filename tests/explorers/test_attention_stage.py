@@ -126,5 +126,4 @@ def test_a_key_is_marked_in_all_panels_once_it_is_chosen(column):
         box = marks(shown, name, Box)[-1]
         assert box.kind == GUIDE and (box.x0, box.x1) == near((at - 0.5, at + 0.5))
     middle = found.P[8, :2].sum() + found.P[8, 2] / 2 if column >= 0 else nan
-    rule = [each for each in marks(shown, "backward", Rule) if each.label]
-    assert rule[0].at == near(middle)
+    assert [each for each in marks(shown, "backward", Rule) if each.label][0].at == near(middle)

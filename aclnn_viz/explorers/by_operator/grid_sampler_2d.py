@@ -298,9 +298,17 @@ def _lost(data: Data):
 def _out(data: Data) -> Panel:
     state = data.state
     title = tr("out: {value}", value=number(data.at_chosen(data.out)))
-    marks = Image(data.out, *_grey(data)), cell(state.column, state.row, MOVED)
     return Panel(
-        "out", title, marks, bare(), bare(), 3, 104, ("column", "row"), square=True, rows=5
+        "out",
+        title,
+        (Image(data.out, *_grey(data)), cell(state.column, state.row, MOVED)),
+        bare(),
+        bare(),
+        3,
+        104,
+        ("column", "row"),
+        square=True,
+        rows=5,
     )
 
 

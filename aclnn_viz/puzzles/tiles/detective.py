@@ -45,8 +45,7 @@ class TileDetective(Detective):
         for label, options in self.experiments:
             made = {name: value for name, value in options.items() if name not in LAUNCH}
             one = prepared(Recipe(self.operator, options), case(self.operator, **made))
-            how = {name: options[name] for name in LAUNCH if name in options}
-            inputs = one.case.inputs | how
+            inputs = one.case.inputs | {name: options[name] for name in LAUNCH if name in options}
             found.append(
                 (
                     label,
