@@ -65,8 +65,8 @@ def headline(data) -> list[str]:
         for part in work.owned
         if part.wrong.any()
     ]
-    kinds = list(dict.fromkeys(hazard.kind for hazard in data.hazards))
     order = ORDERS.get(state.schedule, message("in the order drawn by seed {seed}"))
+    kinds = list(dict.fromkeys(hazard.kind for hazard in data.hazards))
     lines.append(
         tr(
             "{hazards}; {numbers} when instructions take effect {how}.",
@@ -102,10 +102,10 @@ def described(data, seen) -> list[str]:
     bounds = [repr(data.times)] if data.times else []
     marks = (mark for panel in seen[::-2] for mark in panel.marks if isinstance(mark, Spots))
     texts = [f"  {text}" for mark in marks for text in mark.texts]
-    none = message(
+    none = tr(
         "No hazard: every access is ordered, every byte that is read was written, every wait has its partner."
     )
-    return [*(hazards or [tr(none)]), *texts, *bounds]
+    return [*(hazards or [none]), *texts, *bounds]
 
 
 def around(data) -> tuple:

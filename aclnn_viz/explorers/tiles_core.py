@@ -186,8 +186,11 @@ def paced(jobs, known, copy, late, wait):
             for each in (ends, before)
         )
         if not wait and job.pipe != MTE2 and job.waits[MTE2] == place:
-            others = [ends[pipe][job.waits[pipe]] for pipe in PIPES if pipe != MTE2]
-            free = max(ends[job.pipe][-1], ends[MTE2][place - 1], *others)
+            free = max(
+                ends[job.pipe][-1],
+                ends[MTE2][place - 1],
+                *[ends[pipe][job.waits[pipe]] for pipe in PIPES if pipe != MTE2],
+            )
         starts.append(free + start - usual)
         own.append(starts[-1] + end - start + late * (k == copy))
         before[job.pipe].append(max(end, before[job.pipe][-1]))
@@ -237,15 +240,19 @@ def _outcomes(state, place, readers):
         run = tiles.launch(program_of(state), **how(state), schedule=schedule, **inputs(state))
         runs.append((run, jobs_of(run, wrote)[1][state.core]))
     right, usual = runs[0]
-    differs = [
+    differs = np.array(
         [
-            any(a.tobytes() != b.tobytes() for a, b in zip(job.wrote, other.wrote))
-            for job, other in zip(jobs, usual, strict=True)
+            [
+                any(a.tobytes() != b.tobytes() for a, b in zip(job.wrote, other.wrote))
+                for job, other in zip(jobs, usual, strict=True)
+            ]
+            for _, jobs in runs
         ]
-        for _, jobs in runs
-    ]
-    off = tuple(
+    )
+    # an error that no later store takes is none
+    stores = [[job.pipe == MTE3 for job in usual]]
+    taken = np.logical_or.accumulate((differs & stores)[:, ::-1], 1)[:, ::-1]
+    return differs & taken, tuple(
         {name: int((got != right.outputs[name]).sum()) for name, got in run.outputs.items()}
         for run, _ in runs
     )
-    return np.array(differs, bool), off

@@ -166,8 +166,8 @@ def options(state) -> dict:
     op = operator_of(state)
     # some programs divide whole images, not their rows
     if few := own("cases", op.name, "FEW_POINTS"):
-        channels, depth = 2, (1,) * (len(matrix_shape(op, 1, 1)) - 4)
-        given = {"shape": (max(state.rows // 2, 1), channels, *depth, 2, state.columns)} | few
+        depth = (1,) * (len(matrix_shape(op, 1, 1)) - 4)
+        given = {"shape": (max(state.rows // 2, 1), 2, *depth, 2, state.columns)} | few
     else:
         given = rows_of(op, state.rows, state.columns, state.seed, state.dtype)
     fault = FAULTS.get(state.fault)
@@ -281,9 +281,19 @@ def jobs_of(run: tiles.Run, wrote=MappingProxyType({})) -> tuple[list, dict[int,
     ordered, jobs = sorted(run.trace, key=lambda one: one.epoch), defaultdict(list)
     for one, slot in zip(ordered, tiles.timeline(run)):
         mine = jobs[slot.core]
-        hazardous = (slot.core, len(mine), one.where) in run.hazardous
-        did = one.writes, one.reads, hazardous, wrote.get(one, ()), tuple(one.horizon)
-        mine.append(Job(slot.step, one.pipe, one.name, *one.where, *did))
+        mine.append(
+            Job(
+                slot.step,
+                one.pipe,
+                one.name,
+                *one.where,
+                one.writes,
+                one.reads,
+                (slot.core, len(mine), one.where) in run.hazardous,
+                wrote.get(one, ()),
+                tuple(one.horizon),
+            )
+        )
     return ordered, dict(jobs)
 
 
@@ -307,8 +317,8 @@ def owned(program, state, run, stores) -> list[Owned]:
                 span.view(kind[int(atomic)], memory.unit)[...] = value
             counts[index] += 1
         core, tile = (np.where(core[1] < 0, *part) for part in (core, tile))
-        wrong = verdicts(actual, truth[name], bounds[name]) == NOT_EXPLAINED
-        found.append(Owned(name, core, tile, np.asarray(wrong).reshape(-1)))
+        wrong = np.asarray(verdicts(actual, truth[name], bounds[name]) == NOT_EXPLAINED)
+        found.append(Owned(name, core, tile, wrong.reshape(-1)))
     return found
 
 

@@ -49,12 +49,18 @@ def picture(run: Run | Times, core: int | None = None, step: int | None = None) 
     )
     data = Data(state, work, times, found, xp=XP)
     scene = Scene(XP, data)
-    pipes = replace(timeline(scene), title=tr("The pipes in time"))
-    stage = machine(scene), source(scene), pipes
+    stage = (
+        machine(scene),
+        source(scene),
+        replace(timeline(scene), title=tr("The pipes in time")),
+    )
     kinds = dict.fromkeys(tr(hazard.kind) for hazard in run.hazards)
-    headline = tr("Hazards: {kinds}", kinds=enumerated(kinds)) if kinds else tr("No hazard")
     return Picture(
-        (headline, *map(str, run.hazards[:1]), *([times.sentence] if times else ())),
+        (
+            tr("Hazards: {kinds}", kinds=enumerated(kinds)) if kinds else tr("No hazard"),
+            *map(str, run.hazards[:1]),
+            *([times.sentence] if times else ()),
+        ),
         stage,
         "\n".join(described(data, stage)),
         tuple(notices(data)),

@@ -136,14 +136,13 @@ def laid(core):
     parts = _corners(*parts.reshape(-1, 2).T[:1], most, parts.reshape(-1, 2).T[1])
     parts[0, np.isnan(parts[1]) | (np.array(via) >= SLOTS)] = nan
     ways = ("MTE2 ↓", len(ins)), ("", shelf), ("V", shelf + 1.8), ("MTE3 ↓", shelf + 2.8)
-    rows = [(y + 0.5, name) for name, y in (*row.items(), *ways)]
     return SimpleNamespace(
         parts=parts,
         slot=lambda k: _corners(k, many, shelf),
         via=via,
         shown=range(min(len(core.slots), SLOTS)),
         shelf=shelf,
-        rows=rows,
+        rows=[(y + 0.5, name) for name, y in (*row.items(), *ways)],
         lanes=(len(ins), shelf + 2.8),
         bottom=shelf + 3.9 + len(outs),
     )
@@ -162,11 +161,15 @@ def machine(scene):
             done = scene.end[own] <= scene.now if leaves else None
             marks += [scene.frames(corners)] if leaves else []
             marks += [scene.blocks(corners, own, done, sound=not leaves)]
-            texts = [
-                tr("{tensor}, part {k}: {n} bytes", tensor=name, k=k + 1, n=n)
-                for name, k, n in (core.parts[one] for one in own)
-            ]
-            marks.append(Spots(*corners, texts))
+            marks.append(
+                Spots(
+                    *corners,
+                    [
+                        tr("{tensor}, part {k}: {n} bytes", tensor=name, k=k + 1, n=n)
+                        for name, k, n in (core.parts[one] for one in own)
+                    ],
+                )
+            )
     marks += [*_shelf(scene, place), *_copies(scene, place), *_vector(scene, place)]
     return Panel(
         "machine",
@@ -300,14 +303,10 @@ def timeline(scene):
     used = [pipe for pipe in ORDER if pipe != S or (core.pipes == S).any()]
     rows = [(k, tr(ORDER[pipe])) for k, pipe in enumerate(used)]
     bottom, now = len(used) - 0.2, scene.now / span
-    lanes, marks = [], [Rule("x", now, "", MOVED)]  # the blocks lie on it: it cuts no number
+    marks = [Rule("x", now, "", MOVED)]  # the blocks lie on it: it cuts no number
     if core.jobs:
-        row = np.array([used.index(pipe) for pipe in core.pipes], float)
-        corners = scene.start / span, row - HALF, scene.end / span, row + HALF
-        waits, *pointed = _waits(scene, used)
-        marks += [waits, scene.blocks(corners, np.arange(row.size))]
-        marks += [Spots(*corners, *_said(scene)), *pointed]
-        lanes.append((scene.done, bottom - 2.1, bottom - 0.5, bottom - 1.3))
+        marks += _run(scene, used)
+        marks += _ended(scene, scene.done, bottom - 2.1, bottom - 0.5, bottom - 1.3)
     else:
         marks.append(Note(0.5, 1.0, why_idle(scene.data)))
     if other and core.jobs:
@@ -320,15 +319,14 @@ def timeline(scene):
             )
         )
         top, bottom = bottom + 0.1, bottom + 0.2 + 0.45 * len(used)
-        lanes.append((other.span, top, bottom, top - 0.12))
-        lane = told(scene.data.state.buffers == 2, "two buffers", "one buffer")
+        marks += _ended(scene, other.span, top, bottom, top - 0.12)
+        lane = told(
+            scene.data.state.buffers == 2,
+            "two\nbuffers:\n{n} tiles",
+            "one\nbuffer:\n{n} tiles",
+            n=1 + other.tile.max(),
+        )
         rows.append(((top + bottom) / 2, lane))
-    for end, top, low, beside in lanes:
-        at = end / span
-        marks += [
-            Box(at, top, at, low, kind=INK),
-            Note(at + 0.008, beside, scene.time(end), "left", -0.016),
-        ]
     moment = tr("moment: {time}", time=scene.time(scene.now))
     marks += [
         Grip(now, -1.3, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
@@ -336,10 +334,11 @@ def timeline(scene):
     ]
     return Panel(
         "timeline",
-        tr(
-            "V waits {idle} of {done}. Drag the head, or the square where a copy ends; click the chain.",
+        told(
+            scene.data.unguarded,
+            "V waits {idle} in all. Drag the head, or the square where a copy ends; click the chain.",
+            "V still waits {idle} for other copies. Drag the square where this copy ends; click the chain.",
             idle=scene.time(scene.idle),
-            done=scene.time(scene.done),
         ),
         marks,
         Axis(
@@ -357,8 +356,17 @@ def timeline(scene):
     )
 
 
-def _waits(scene, used):
-    """Yield V's idle times with their lengths, which a second buffer would fill."""
+def _ended(scene, end, top, low, beside):
+    """Return a line at the end of a run, with its time."""
+    at = end / scene.span
+    return (
+        Box(at, top, at, low, kind=INK),
+        Note(at + 0.008, beside, scene.time(end), "left", -0.016),
+    )
+
+
+def _run(scene, used):
+    """Yield the instructions in time, and V's idle times with their lengths, which a second buffer would fill."""
     start, end = scene.waits
     gaps = end - start
     there = scene.xp.where(gaps > BRIEF * scene.span, start, nan) / scene.span
@@ -366,6 +374,10 @@ def _waits(scene, used):
     ends = there, row - HALF, end / scene.span, row + HALF
     words = tuple(tr("waits {time}", time=scene.time(gaps[k])) for k in range(start.size))
     yield Blocks(*ends, none + nan, none, 1.0, words, READ)
+    row = np.array([used.index(pipe) for pipe in scene.core.pipes], float)
+    corners = scene.start / scene.span, row - HALF, scene.end / scene.span, row + HALF
+    yield scene.blocks(corners, np.arange(row.size))
+    yield Spots(*corners, *_said(scene))
     yield Spots(*ends, words)
 
 
@@ -428,8 +440,8 @@ def _chain(scene):
     yield Grip(
         end,
         -0.62,
-        ("late",),
-        (unit,),
+        ("late", "at"),  # the head goes with it
+        (unit, (0.0, 1.0, 0)),
         tr(
             "end of the copy of tile {k}, {time} late",
             k=scene.names[core.copy],
@@ -532,8 +544,11 @@ def caption(scene):
             )
         )
     if data.unguarded:
-        begins, ends = scene.start[core.readers[0]], scene.end[core.copy]
-        which = first(xp, scene.early == 0, (begins <= now) & (now < ends))
+        which = first(
+            xp,
+            scene.early == 0,
+            (scene.start[core.readers[0]] <= now) & (now < scene.end[core.copy]),
+        )
         return choose(which, *options[10:12], choose(scene.early, *options[12:]))
     which = first(
         xp,

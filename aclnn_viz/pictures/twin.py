@@ -32,7 +32,7 @@ def in_words(panels) -> list[str]:
 
 
 def _marks(panel: Panel) -> list[str]:
-    named = [text for _, text in panel.y.ticks or () if _is_word(text)]
+    named = [text.replace("\n", " ") for _, text in panel.y.ticks or () if _is_word(text)]
     lines = ["  " + _named(panel.y.label, tr(", ").join(named))] if named else []
     for marks in _together(
         [mark for mark in panel.marks if isinstance(mark, (Line, Dots, Bars, Band))]

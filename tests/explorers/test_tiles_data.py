@@ -167,14 +167,14 @@ def test_the_caption_counts_the_numbers_that_are_wrong():
 def test_hands_move_the_moment_and_the_end_of_the_copy():
     found = scene(late=0.25)
     moment, end = (
-        next(g for g in marks(show(found.data), "timeline", Grip) if g.sets == sets)
-        for sets in (("at",), ("late",))
+        next(g for g in marks(show(found.data), "timeline", Grip) if g.sets[0] == name)
+        for name in ("at", "late")
     )
     for grip in (moment, end):
-        ((low, high, axis),) = grip.units
+        low, high, axis = grip.units[0]
         assert axis == 0
         assert low + high * grip.x == approx(getattr(found.data.state, grip.sets[0]))
-    assert scene(at=1.0).now == scene().done
+    assert end.units[1:] == moment.units and scene(at=1.0).now == scene().done
     copies, *_, chain = marks(show(found.data), "timeline", Spots)
     assert chain.sets == ((("wait", False),),) and (("tile", 4),) in copies.sets
 

@@ -4,14 +4,14 @@ const LONG = 56, CLOSE = 13;  // pixels: of a name of a tick that may be broken,
 const RAMP = Float32Array.from({ length: 70 }, (_, k) => k / 69);
 
 class Frame extends Marks {
-  // The ticks of the y axis, a long name in two rows on a narrow page with room for them: [value, rows].
+  // The ticks of the y axis, a name in its own rows, or a long one in two on a narrow page with room for them: [value, rows].
   named(context, { y: { ticks, low, high }, height }) {
     const at = ticks.map(([value]) => value).sort((a, b) => a - b), share = (height || this.panel.height) / Math.abs(high - low);
     const broken = this.kit.crops && at.every((value, k) => !k || (value - at[k - 1]) * share >= 2 * CLOSE);
     return ticks.map(([value, text]) => {
       const ways = [...text.matchAll(/ |(?<=[a-z])(?=[A-Z])/g)].map(({ index }) => [text.slice(0, index), text.slice(index).trim()]);
-      const [best] = broken && widthOf(context, text) > LONG ? ways.sort((a, b) => Math.max(a[0].length, a[1].length) - Math.max(b[0].length, b[1].length)) : [];
-      return [value, best ?? [text]];
+      const [best] = broken && !text.includes("\n") && widthOf(context, text) > LONG ? ways.sort((a, b) => Math.max(a[0].length, a[1].length) - Math.max(b[0].length, b[1].length)) : [];
+      return [value, best ?? text.split("\n")];
     });
   }
 

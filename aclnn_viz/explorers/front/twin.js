@@ -80,7 +80,7 @@ function inWords({ panels, arrays, headline, caption = "" }) {
   };
   const lines = [caption.replace(/\[(?:\d+|b):([^\]]*)\]/g, "$1"), ...headline].filter(Boolean);
   for (const panel of panels) {
-    const ticks = (panel.y.given ?? []).map(([, text]) => text).filter(isWord), marks = panel.marks.filter(({ mark }) => ["Line", "Dots", "Bars", "Band"].includes(mark));
+    const ticks = (panel.y.given ?? []).map(([, text]) => text.replaceAll("\n", " ")).filter(isWord), marks = panel.marks.filter(({ mark }) => ["Line", "Dots", "Bars", "Band"].includes(mark));
     lines.push("", panel.title, ...[...(ticks.length ? [named(panel.y.label, ticks.join(tr(", ")))] : []),
       ...together(marks).flatMap((group) => series(panel, group)), ...panel.marks.flatMap((mark) => one[mark.mark]?.(mark) ?? []),
       ...notes(panel)].map((line) => `  ${line}`));
