@@ -415,7 +415,7 @@ def _chain(scene):
     yield Note(
         scene.xp.max(x) + 0.025,
         0.5,
-        told(wait, "✗ chain broken", "chain: V waits"),
+        told(wait, "✗ broken", "chain"),
         "left",
     )
     yield Note(end + 0.025, -0.62, tr("copy ends"), "left")

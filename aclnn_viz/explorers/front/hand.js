@@ -167,6 +167,8 @@ function makeGrip(drawing) {
     const { sets, units, way } = node.mark, [from] = start.values;
     if (way === "place") {
       const places = [drawing.sx.invert(x + start.aside[0]), drawing.sy.invert(y + start.aside[1])];
+      const [[base, unit, axis]] = units, stops = sets.length > 1 && ends(sets[0]);
+      if (stops) places[axis] = (limited(base + unit * places[axis], ...stops) - base) / unit;  // what goes with it stops with it
       set(Object.fromEntries(sets.map((field, k) => [field, units[k][0] + units[k][1] * places[units[k][2]]])));
     } else {
       const [far, angle] = polar(x, y), [old, before] = start.polar;
@@ -182,6 +184,7 @@ function makeGrip(drawing) {
     set(Object.fromEntries(sets.map((field, k) => {
       const by = way === "place" ? arrow[units[k][2]] * turned[units[k][2]] * Math.sign(units[k][1]) : arrow[0] - arrow[1];
       const { kind, step = 1 } = control(field), [from, unit, axis] = units[k] ?? [];
+      if (k && axis === units[0]?.[2]) return [field, from + unit * (shown[axis] + by * many * 5 * control(sets[0]).step / units[0][1])];
       return [field, kind === "whole" ? Math.round(from + unit * shown[axis]) + by * many : kit.values[field] + by * many * 5 * step];
     })));
     event.preventDefault();
