@@ -24,6 +24,7 @@ from aclnn_viz.words.messages import message, tr
 LEAST, MOST = 0.002, 0.98
 NEAR = 0.01  # in the caption, a smaller distance of softmax and target counts as none
 TALL, LOW = 360, 132
+KEPT = 0.7  # share of the rows that count at the end of the play
 
 
 @cache
@@ -56,9 +57,9 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     """
     name, classes = parts(op)
     rows, columns = given[name].shape
-    target = xp.where(
-        np.arange(rows) >= rows * (1.0 - state.ignored), given["ignoreIndex"], given[classes]
-    )
+    # the second row, which is shown first, is ignored last
+    turn = np.arange(rows - 2, 2 * rows - 2) % rows
+    target = xp.where(turn <= rows * state.ignored - 1.0, given["ignoreIndex"], given[classes])
     logits = double(xp, given[name]) + xp.where(
         given[classes][:, None] == np.arange(columns), state.lead + 0.0, 0.0
     )
@@ -120,9 +121,12 @@ class Loss:
 
     @property
     def most(self):
-        """Return the end of the gradient's scale: a target's largest pull, which no distance exceeds."""
+        """Return the end of the gradient's scale: a target's largest pull, which no distance
+        exceeds; of a mean, what it becomes without the rows that the play ignores.
+        """
         xp = self.xp
-        return largest(
+        grown = xp.maximum(1.0 - self.state.ignored, KEPT) / KEPT if self.mean else 1.0
+        return grown * largest(
             xp,
             xp.concat([point(0.02), self.levels, self.strength, xp.reshape(self.gradient, (-1,))]),
         )
@@ -134,10 +138,10 @@ class Loss:
         return [_row(xp, self), _map(xp, self), _gradient(xp, self)]
 
     def plays(self) -> tuple[dict, ...]:
-        # a target raised to the end pulls in no row; with half of the rows each pulls twice as hard
+        # a target raised to the end pulls in no row
         return sweep(
             tr("raise every target"), "lead", 6.0, (-3.0, 9.0), after={"lead": 0.0}, drops=["moved"]
-        ) + sweep(tr("ignore more and more rows"), "ignored", ends=(0.0, 0.5))
+        ) + sweep(tr("ignore more and more rows"), "ignored", ends=(0.0, 1.0 - KEPT))
 
     def caption(self, xp):
         strength, target = self.of_row(self.strength), self.of_row(self.target)
@@ -162,15 +166,15 @@ class Loss:
             "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN.]",
             "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it.",
             "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back.",
-            "{k} of {n} rows count, and the mean divides by their weights alone. [b:So each] [5:target] [b:pulls harder,] that of row {row} with {pulls}.",
+            "{k} of {n} rows count, and the mean divides by their weights alone. [b:So each] [5:target] [b:pulls harder:] the factor of row {row} is now {pulls}.",
             "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient,] which its weight sets. Its probability does not matter.",
             "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]",
             "Every bar is where its [5:target] wants it. [b:Nothing is left to pull,] and the [8:gradient] is almost 0.",
             "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]",
-            "The [5:target] pulls class {t} up, and by smoothing, in shares of the class weights, all others that are below theirs. [b:The] [8:gradient] [b:is softmax minus target;] the mean divides it by the weights of {k} rows.",
-            "The [5:target] pulls class {t} up, and by smoothing, in shares of the class weights, all others that are below theirs. [b:The] [8:gradient] [b:is softmax minus target;] nothing is divided.",
+            "The [5:target] pulls class {t} up. Smoothing gives all other classes a small target too, by their weights. [b:The] [8:gradient] [b:is softmax minus target;] the mean divides it by the weights of {k} rows.",
+            "The [5:target] pulls class {t} up. Smoothing gives all other classes a small target too, by their weights. [b:The] [8:gradient] [b:is softmax minus target;] nothing is divided.",
             "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. The mean divides it by the weights of the {k} rows that count.",
-            "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. Nothing is divided: row {row} pulls with {pulls}.",
+            "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. Nothing is divided: the factor of row {row} is the weight of its target, {pulls}.",
             k=written(xp.sum(double(xp, self.counted)), ".0f"),
             n=len(self.softmax),
             pulls=number(strength),

@@ -86,8 +86,9 @@ class Plane:
         """Return the number of the chosen output, which sends its gradient in the animation."""
         rows, columns = self.gradient.shape
         row = xp.minimum(self.state.row, rows - 1)
-        column = xp.minimum(self.state.column, columns - 1)
-        return xp.minimum(row * columns + column, len(self.weights) - 1)
+        return xp.minimum(
+            row * columns + xp.minimum(self.state.column, columns - 1), len(self.weights) - 1
+        )
 
     def panels(self, xp) -> list[Panel]:
         k, many = self.chosen(xp), len(self.weights)

@@ -104,9 +104,8 @@ class Slope:
             Rule("x", self.kinks[k], choose(self.jumps(k), "", tr("kink") * (k < 3)), GUIDE)
             for k in range(self.kinks.size)
         ]
-        bare = [replace(kink, label="") for kink in kinks]
         below = (
-            *bare,
+            *[replace(kink, label="") for kink in kinks],
             ZERO,
             Line(self.x, self.slope, GRADIENT, "", 3.0),
             Rule("x", x, kind=MOVED),

@@ -32,8 +32,9 @@ def is_softmax(op) -> str:
     rows = op.arrange_backward(**case(op).inputs).arrays[name]
     axes = tuple(k for k, letter in enumerate(op.page.AXES[name]) if letter == ".")
     kinds = ("plain", rows), ("log", np.exp(rows))
-    fit = (kind for kind, one in kinds if np.allclose(one.sum(axis=axes), 1.0, atol=1e-5))
-    return next(fit, "")
+    return next(
+        (kind for kind, one in kinds if np.allclose(one.sum(axis=axes), 1.0, atol=1e-5)), ""
+    )
 
 
 def fields_with(op, others: list) -> list[tuple]:
@@ -45,8 +46,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     name = next(iter(op.upstream))
     made = forward(**{one: known[one] for one in op.takes})
     saved = {one: made[output] for one, output in op.saved.items()}
-    held = in_hand(op, state, given, name, xp)
-    return given | saved | {name: held(name, 1)}
+    return given | saved | {name: in_hand(op, state, given, name, xp)(name, 1)}
 
 
 @record
@@ -168,12 +168,11 @@ def _columns(xp, found: Softmax) -> Panel:
     )
     words = told(found.log, "probability, the width of a column", "element")
     ticks = [((j + 0.5) / n, f"{j}") for j in range(n)]
-    over = Axis(words, 0.0, 1.0, ticks=ticks if found.log else None)
     return Panel(
         "columns",
         tr("Which part of the gradient is taken away? Drag a column."),
         marks,
-        over,
+        Axis(words, 0.0, 1.0, ticks=ticks if found.log else None),
         Axis(tr("gradient"), -high, high),
         13,
         440,

@@ -145,8 +145,7 @@ def check_points(state, rows: int, columns: int) -> None:
         raise StateError(
             "moved", "moved must be a list of (row, column, x, y)", repr(state.moved), "pass a list"
         )
-    points = tuple(_point(point, rows, columns) for point in state.moved)
-    object.__setattr__(state, "moved", points)
+    object.__setattr__(state, "moved", tuple(_point(point, rows, columns) for point in state.moved))
 
 
 def _point(point, rows: int, columns: int) -> tuple:

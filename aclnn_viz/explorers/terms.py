@@ -124,8 +124,9 @@ def spoken(term) -> str:
     >>> spoken(Term("", "multiply", (Term("dxhat"), Term("gamma"))))
     'dx̂ × γ'
     """
-    said = re.sub(r"\w+", lambda name: LETTERS.get(name[0], name[0]), term.label)
-    return said.replace(r"\hat{x}", "x̂")
+    return re.sub(r"\w+", lambda name: LETTERS.get(name[0], name[0]), term.label).replace(
+        r"\hat{x}", "x̂"
+    )
 
 
 def constant(value) -> str:

@@ -98,8 +98,14 @@ class Scene:
         x0, *others = corners
         wrong = np.zeros(len(k)) if sound else self.wrong[k]
         x0 = x0 if there is None else self.xp.where(there, x0, nan)
-        words = tuple(self.names[one] for one in k)
-        return Blocks(x0, *others, self.core.tile[k].astype(float), wrong, self.high, words)
+        return Blocks(
+            x0,
+            *others,
+            self.core.tile[k].astype(float),
+            wrong,
+            self.high,
+            tuple(self.names[one] for one in k),
+        )
 
     def frames(self, corners, kind=GUIDE):
         none = np.zeros(corners[0].size)
@@ -347,7 +353,7 @@ def timeline(scene):
             else tr("steps: an order, no cycles"),
             0.0,
             WIDE,
-            ticks=[(at / span, text) for at, text in ticks(Axis(), 0.0, span - scene.room)],
+            ticks=[(at / span, text) for at, text in ticks(Axis(), 0.0, span)],
         ),
         Axis("", bottom, -1.6, ticks=rows),
         13,
@@ -408,9 +414,9 @@ def _chain(scene):
     if not core.readers:
         return
     end, begins = scene.end[core.copy] / span, scene.start[core.readers[0]] / span
-    links = np.array([0.0, 0.5, 1.0] if wait else [0.0, 0.25, 0.75, 1.0])
-    # the parts of a broken one lie apart
-    x, y = end + (begins - end - 0.03 * (not wait)) * links, 0.3 + 0.34 * links
+    links = np.array([0.0, 0.5, 1.0] if wait else [0.0, 0.3, 0.6, 0.9])
+    # the parts of a broken one hang apart
+    x, y = end + (begins - end) * (links if wait else links.round()), 0.3 + 0.34 * links
     yield scene.frames((x - 0.013, y - 0.06, x + 0.013, y + 0.06), READ if wait else WRONG)
     yield Note(
         scene.xp.max(x) + 0.025,
@@ -547,7 +553,9 @@ def caption(scene):
         which = first(
             xp,
             scene.early == 0,
-            (scene.start[core.readers[0]] <= now) & (now < scene.end[core.copy]),
+            (scene.start[core.readers[0]] <= now)
+            & (now < scene.end[core.copy])
+            & (works == core.tile[core.copy] + 1),
         )
         return choose(which, *options[10:12], choose(scene.early, *options[12:]))
     which = first(

@@ -187,9 +187,8 @@ def program(data):
             Note(0.03, k, text, "left", 0.58 if stages[k] in PHASES else 0.78),
             Note(0.92, k, tr("handle") if status is None else str(status), "right"),
         ]
-    clicks = [(("call", k),) for k in range(len(listed))]
     marks += [
-        row_spots([*map(_said, listed)], clicks),
+        row_spots([*map(_said, listed)], [(("call", k),) for k in range(len(listed))]),
         *_line(data),
         Box(0.0, at - 0.5, 1.0, at + 0.5, kind=READ),
     ]
@@ -212,8 +211,8 @@ def program(data):
 
 def _said(row):
     call = row.call
-    lines = [call.code, f"→ {call.status} {status_name(call.status)}" if call.status else ""]
-    return "\n".join(filter(None, [*lines, call.message, *map(tr, row.misuse)]))
+    status = f"→ {call.status} {status_name(call.status)}" if call.status else ""
+    return "\n".join(filter(None, [call.code, status, call.message, *map(tr, row.misuse)]))
 
 
 def _moved(data):

@@ -93,8 +93,9 @@ class Explorer(anywidget.AnyWidget):
         """Return complete values, as `explore` does: defaults for missing ones, TypeError for an unknown name."""
         values = proposal["value"]
         check_names(self.subject.state, values)
-        given = {name: getattr(value, "tolist", lambda: value)() for name, value in values.items()}
-        return asdict(self.subject.state()) | given
+        return asdict(self.subject.state()) | {
+            name: getattr(value, "tolist", lambda: value)() for name, value in values.items()
+        }
 
     def _moved(self, change):
         time.sleep(YIELD)

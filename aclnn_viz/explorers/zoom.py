@@ -162,9 +162,8 @@ def counted(z, term, value):
         if many or looked:
             (rows, columns), shown = z.shown[z.terms.index(term)].size, z.shown[z.terms.index(part)]
             n = (to == 0).sum() if many else shown.shape[0]
-            which = (shown.size == (n * rows, columns)) + 2 * (shown.size == (rows, n * columns))
             return told(
-                which,
+                (shown.size == (n * rows, columns)) + 2 * (shown.size == (rows, n * columns)),
                 "{value}, {op} of {n} numbers",
                 "{value}, {op} over {n} rows",
                 "{value}, {op} over {n} columns",
@@ -291,7 +290,7 @@ def _wrote(data, k):
 def pipes(data, k):
     """Return the instructions of a tile from the top down, with their pipes and their results for the element."""
     z, tile = data.zoomed, data.zoomed.tiles[k]
-    shown, wrote = tile.jobs[-ROWS:], _wrote(data, k)
+    shown, wrote = [*enumerate(tile.jobs, 1)][-ROWS:], _wrote(data, k)
     spots, rows, marks = (
         [],
         {},
@@ -301,12 +300,12 @@ def pipes(data, k):
             *legend(),
         ],
     )
-    for y, job in enumerate(shown):
+    for y, (step, job) in enumerate(shown):
         value, times, term, line = wrote.get(job, ("–", 1, -1, ""))
-        said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
+        said = tr("step {step}: {name}, line {line}", step=step, name=job.name, line=job.line)
         kind, sets, formula = PALE, (), ""
         label = tr("(not in the formula)")
-        marks += [Note(0.056, y, str(job.step), "right"), Note(0.6, y, value, "right")]
+        marks += [Note(0.056, y, str(step), "right"), Note(0.6, y, value, "right")]
         if term >= 0:
             one, said = z.terms[term], said + line
             kind, sets = _kind(z, one), (("term", term), ("level", "formula"))
@@ -343,18 +342,16 @@ def caption(data):
     z, level = data.zoomed, data.state.level
     if level == "formula":
         return picked(data.term, len(z.terms), lambda k: made(data, k))
-    if level == "pipes":
-        return picked(
-            data.of_term(z.tile),
-            len(z.tiles),
-            lambda k: tr(
-                "{n} instructions run on {tile}. Beside each is the [5:term] that it wrote. [b:One rounding is at most ½ ulp: a larger error came from earlier steps.] Click one to see it in the formula.",
-                **_told(z, z.tiles[k]),
-            ),
-        )
-    return tr(
-        "{value} [b:The words at a frame say which tiles compute it.] Click a number to see the instructions of its tile.",
-        value=headline(data)[0],
+    return picked(
+        data.of_term(z.tile),
+        len(z.tiles),
+        lambda k: told(
+            level == "pipes",
+            "{value} [b:It is handled by {tile}.] Click a number to see the instructions of its tile.",
+            "{n} instructions run on {tile}. Beside each is the [5:term] that it wrote. [b:One rounding is at most ½ ulp: more came from earlier steps, or from a sum, which adds its numbers’ errors.] Click one to see it in the formula.",
+            value=headline(data)[0],
+            **_told(z, z.tiles[k]),
+        ),
     )
 
 

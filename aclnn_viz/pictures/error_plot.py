@@ -52,8 +52,11 @@ def error_plot(errors: Errors) -> Picture:
             if values is not None
             for x, top in [running(e, np.max, values, end)]
         ]
-        median = Line(*running(e, np.median, e.ulps, high), GREY, tr("running median"), 2.6)
-        return [*bands, *_dots(e, high), median]
+        return [
+            *bands,
+            *_dots(e, high),
+            Line(*running(e, np.median, e.ulps, high), GREY, tr("running median"), 2.6),
+        ]
 
     title = tr(
         "{output}: maximum {largest} ulp, median {median} ulp",
@@ -108,8 +111,12 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
         error=number(runs[worst].ulps.max(initial=0.0)),
         run=worst,
     )
-    said = [_label(name, e) for name, e in runs.items() if e.size]
-    return _plotted(title, {worst: runs[worst]} | runs, marks, said)
+    return _plotted(
+        title,
+        {worst: runs[worst]} | runs,
+        marks,
+        [_label(name, e) for name, e in runs.items() if e.size],
+    )
 
 
 def check_runs(runs) -> None:

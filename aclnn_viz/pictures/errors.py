@@ -198,5 +198,12 @@ def framed(title: str, runs: dict[str, Errors], statistic: str, panels=(), headl
         headline = tuple(filter(None, (e.nothing() for e in runs.values())))[:1]
     warned = warning(sources)
     small = caption(statistic, first.format.name, first.shape, first.size, sources.values())
-    text = [title, *headline, *in_words(panels), *filter(None, (warned, small))]
-    return Picture(headline, panels, "\n".join(text), (small,), title, warned, WIDTH)
+    return Picture(
+        headline,
+        panels,
+        "\n".join([title, *headline, *in_words(panels), *filter(None, (warned, small))]),
+        (small,),
+        title,
+        warned,
+        WIDTH,
+    )

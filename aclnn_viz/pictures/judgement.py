@@ -100,13 +100,16 @@ class Judgement(dict):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        reports = "\n\n".join(
-            tr("{output} by {run}: {report}", output=name, run=who, report=report)
-            for name, one in self.items()
-            for who, report in one.reports.items()
-        )
         return as_html(
-            tr(self.title), map(tr, HEADER), self.rows, more=reports, opens=tr("the full report")
+            tr(self.title),
+            map(tr, HEADER),
+            self.rows,
+            more="\n\n".join(
+                tr("{output} by {run}: {report}", output=name, run=who, report=report)
+                for name, one in self.items()
+                for who, report in one.reports.items()
+            ),
+            opens=tr("the full report"),
         )
 
 
@@ -179,9 +182,12 @@ def judge(op, case, outputs, plan=None) -> Judgement:
         runs, reports = {}, {}
         for who, given in computed.items():
             source = outputs[who] if is_device(outputs[who]) else who
-            about = Provenance.named(op, name, source, seed)
             runs[who] = errors(
-                given[name], truth[name], about, envelope=envelopes[name], inputs=tensors
+                given[name],
+                truth[name],
+                Provenance.named(op, name, source, seed),
+                envelope=envelopes[name],
+                inputs=tensors,
             )
             reports[who] = compare(given[name], truth[name], inputs=tensors)
         found[name] = Judged(truth[name], envelopes[name], runs, reports)

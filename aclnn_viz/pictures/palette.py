@@ -46,7 +46,13 @@ def scale(values, xp=np) -> tuple[str, float, float]:
 
 def coloured(values: np.ndarray, name: str, low: float, high: float) -> np.ndarray:
     """Return `values` as colours of the map (..., 3), uint8; values beyond the ends get the end's colour, nan the lowest."""
-    share = np.clip(
-        (np.nan_to_num(np.asarray(values, np.float64)) - low) / ((high - low) or 1.0), 0.0, 1.0
-    )
-    return MAPS[name][np.rint(share * 255).astype(np.intp)]
+    return MAPS[name][
+        np.rint(
+            np.clip(
+                (np.nan_to_num(np.asarray(values, np.float64)) - low) / ((high - low) or 1.0),
+                0.0,
+                1.0,
+            )
+            * 255
+        ).astype(np.intp)
+    ]

@@ -101,8 +101,10 @@ def _reads(puzzle: Puzzle) -> tuple[tuple, tuple]:
     ]
     place = f"{wanted.output}{list(wanted.index) if wanted.index else ''}"
     made = enumerated(inputs) if inputs else tr("no element of a floating input")
-    lines = [tr("{output} is made of {inputs}", output=place, inputs=made)]
-    return (*lines, *[tr("with {inputs}", inputs=rest)] * bool(rest)), tuple(panels)
+    return (
+        tr("{output} is made of {inputs}", output=place, inputs=made),
+        *[tr("with {inputs}", inputs=rest)] * bool(rest),
+    ), tuple(panels)
 
 
 def _moved_by(puzzle: Puzzle, name: str) -> np.ndarray:

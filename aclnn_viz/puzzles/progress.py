@@ -160,5 +160,8 @@ def progress_of(items) -> Progress:
             else "-"
         )
 
-    rows = tuple((one.operator, one.title, one.name, state(one.name)) for one in items)
-    return Progress(rows, sum(one.name in found.solved for one in items), found.complaint)
+    return Progress(
+        tuple((one.operator, one.title, one.name, state(one.name)) for one in items),
+        sum(one.name in found.solved for one in items),
+        found.complaint,
+    )

@@ -95,11 +95,16 @@ class Puzzle:
     @cached_property
     def cases(self) -> tuple[dict, ...]:
         """Return inputs by name, in float64."""
-        drawn = (
-            case(self.operator, "float64", seed, **_arrays(options)).inputs
-            for seed, options in enumerate(self._said.get("draws", ()))
+        return (
+            *map(_arrays, self._said.get("cases", ())),
+            *map(
+                self._own,
+                (
+                    case(self.operator, "float64", seed, **_arrays(options)).inputs
+                    for seed, options in enumerate(self._said.get("draws", ()))
+                ),
+            ),
         )
-        return (*map(_arrays, self._said.get("cases", ())), *map(self._own, drawn))
 
     def _own(self, inputs: dict) -> dict:
         """Return the named inputs that the function takes."""

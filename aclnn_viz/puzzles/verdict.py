@@ -209,8 +209,10 @@ class _Seen:
 
 def apart(actual: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Return where two arrays of a shape differ by more than rounding; a nan equals only a nan."""
-    scale = np.max(np.abs(truth), initial=0.0, where=np.isfinite(truth))
-    return ~(distance(actual, truth) <= CLOSE * scale)
+    return ~(
+        distance(actual, truth)
+        <= CLOSE * np.max(np.abs(truth), initial=0.0, where=np.isfinite(truth))
+    )
 
 
 def _part(puzzle, answer) -> PuzzleResult:

@@ -67,10 +67,10 @@ def test_a_hand_gives_a_class_its_probability_and_the_others_share_the_rest():
     assert_close(full.softmax[1], [0.5, 0.5])
 
 
-def test_rows_are_struck_out_from_the_last_one_on_and_their_targets_framed():
+def test_rows_from_the_third_on_are_struck_out_and_the_targets_of_others_framed():
     subject, data, found = opened(ignored=0.5)
     struck = np.flatnonzero(~found.counted)
-    assert struck.tolist() == [3, *range(8, 16)] and not found.gradient[struck].any()
+    assert struck.tolist() == [*range(2, 10), 11] and not found.gradient[struck].any()
     shown = subject.show(data)
     at = mark(shown, "map", Line).y[::3]
     assert_array_equal(at[at == at], struck)
@@ -87,14 +87,14 @@ def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values)
     counted = target[target != -100]
     assert found.counted.sum() == 7
     wanted, total = np.zeros(found.gradient.shape), weight[counted].sum()
-    wanted[range(7), counted] = -weight[counted] / total
+    wanted[target != -100, counted] = -weight[counted] / total
     assert_close(found.gradient, wanted)
     assert_close(found.softmax.sum(axis=1), 1.0)
     assert found.softmax[1, 0] == approx(0.4) or not values
     shown = subject.show(data)
     assert_close(mark(shown, "gradient", Dots).y, -weight / total)
     assert len(marks(shown, "row", Line)) == 1  # no distance: only the target
-    assert unmarked(subject.said(data)).endswith(f"that of row 1 with {-wanted[1, 1]:.4g}.")
+    assert unmarked(subject.said(data)).endswith(f"the factor of row 1 is now {-wanted[1, 1]:.4g}.")
     assert panel(shown, "gradient").title.endswith(
         f"= −{weight[1]:.4g} / {total:.4g} = −{-wanted[1, 1]:.4g}"
     )

@@ -262,7 +262,8 @@ def test_instructions_say_what_they_wrote_and_lead_to_its_term():
     z, shown = data.zoomed, SUBJECT.show(data)
     tile = z.tiles[z.tile[0, 1, 3]]
     wrote = {
-        job.step: (values[3], right[3], term) for job, _, values, right, _, term, _ in tile.wrote
+        tile.jobs.index(job): (values[3], right[3], term)
+        for job, _, values, right, _, term, _ in tile.wrote
     }
     rows = {}
     for note in marks(shown, "zoom", Note):
@@ -272,7 +273,7 @@ def test_instructions_say_what_they_wrote_and_lead_to_its_term():
     assert len(rows) == len(spots.sets) == len(tile.jobs) == 15
     for row, goes, text in zip(rows.values(), spots.sets, spots.texts):
         step, said, label, _, name = row
-        value, right, term = wrote.get(int(step), (None, None, -1))
+        value, right, term = wrote.get(int(step) - 1, (None, None, -1))
         assert dict(goes).get("term", -1) == term
         if term >= 0:
             assert label == {"ReduceSum": "16 × {}", "Add": "part of {}"}.get(name, "{}").format(

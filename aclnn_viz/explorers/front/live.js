@@ -173,7 +173,8 @@ function heldNear(page, values, before) {
     if (at >= 0 || typeof values[field] !== "number") return at;
     return all.reduce((best, value, k) => (Math.abs(value - values[field]) < Math.abs(all[best] - values[field]) ? k : best), 0);
   });
-  const price = fields.map((field) => (values[field] === before[field] ? 1 : fields.length + 1));
+  const kinds = Object.fromEntries(page.texts.en.controls.map(({ field, kind }) => [field, kind]));  // a number gives way first
+  const price = fields.map((field) => (kinds[field] === "whole" ? 0.5 : values[field] === before[field] ? 1 : fields.length + 1));
   let found = null, least = Infinity;
   for (const place of page.places) {
     const cost = price.reduce((sum, one, k) => sum + (place[k] === wanted[k] ? 0 : one), 0);
@@ -314,6 +315,7 @@ function openLive(el, written, alone = true) {
       kept.words = { ...made, for: kept.values, get text() { return inWords(shown); }, notices: [...texts.notices, texts.notice] };
     }
     for (const name of ["picture", "words", "problem"]) notify(`change:${name}`);
+    offer();
     queueMicrotask(() => (globalThis.times ??= []).push(performance.now() - start));  // the front end draws in a microtask, too
     clearTimeout(later);
     if (alone) later = setTimeout(() => history.replaceState(null, "", link()), 200);
@@ -341,13 +343,19 @@ function openLive(el, written, alone = true) {
     kept.wording = page.texts[name].wording;
     if (alone) document.documentElement.lang = name;
   };
-  const settle = () => {  // what is made anew with the words
-    Object.entries(page.options).forEach(([field, values], k) => {  // options that need Python
-      const there = new Set(page.places.map((place) => values[place[k]])), { options } = kept.controls.find((control) => control.field === field);
-      const input = el.querySelector(`[data-field=${field}]`);
-      [...input.options ?? []].forEach((option, at) => { option.disabled = !there.has(options[at][0]); });  // which are not shown
-      input.closest(".ae-control").hidden = there.size < 2;
+  // What needs Python is not offered: a value that no picture has, or none of the program that is chosen.
+  const offer = () => {
+    const fields = Object.keys(page.options), owners = new Set(kept.controls.map((control) => control.of));
+    fields.forEach((field, k) => {
+      const { options, of } = kept.controls.find((control) => control.field === field), input = el.querySelector(`[data-field=${field}]`);
+      const free = of || owners.has(field), held = (place) => free || fields.every((name, at) => !owners.has(name) || page.options[name][place[at]] === kept.values[name]);
+      const there = new Set(page.places.filter(held).map((place) => page.options[field][place[k]]));
+      [...input?.options ?? []].forEach((option, at) => { option.disabled = !there.has(options[at][0]); });
+      if (input) input.closest(".ae-control").hidden = there.size < 2;
     });
+  };
+  const settle = () => {  // what is made anew with the words
+    offer();
     for (const name of ["test", "cpp", "png", "svg"]) el.querySelector(`[data-lift=${name}]`).hidden = true;
     const other = element("button", { type: "button", "data-lift": "language", lang: language === "zh" ? "en" : "zh" },
       language === "zh" ? "English" : "中文");

@@ -587,7 +587,6 @@ class Marks {
     for (let k = 0; k < x0.length; k += 1) {
       const [a, b, c, d] = [this.sx(x0[k]), this.sy(y0[k]), this.sx(x1[k]), this.sy(y1[k])], value = values[k], wide = c - a, frame = Number.isNaN(value);
       if (!(wide > 0)) continue;
-      if (frame && !words.length && d - b < LINK && this.kit.crops && x0.length > 3 && k % 3) continue;  // of a broken chain its ends
       if (frame && !words.length && d - b < LINK) { this.chained(context, (a + c) / 2, (b + d) / 2, colour); continue; }
       context.globalAlpha = opacity;
       context.fillStyle = frame ? theme.back : this.shade(table, Math.min(value / high, 1));

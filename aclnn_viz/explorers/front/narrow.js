@@ -8,7 +8,7 @@ const AHEAD = 1.45, ASIDE = 1.55, WORDS = 1.1, STRIP = 0.14, CLOSE_BY = 1.8;
 const ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // the room above without words, what names of slices lie deeper, and between two
 const SLICES = 436;  // pixels of two slices, so that the gradient is in sight below them
 const ACROSS = 53, LEGIBLE = 66, EDGE = 0.3;  // letters in a row of formulas, the most in one that is not scrolled, beside a bar
-const ROOMY = 760, END = 1.15, BARRED = 1.6;  // pixels of a page with room beside a list; where its numbers end there, and their bars
+const ROOMY = 760, END = 1.15, BARRED = 1.6, TERMS = 0.62;  // pixels of a page with room beside a list; where its numbers end there, and their bars; where its terms begin
 const GUIDE = 4, READ = 5, INK = 10;  // kinds of pictures/roles.py
 const POINTERS = "↑↓↗↘↖↙";  // from a bar of a formula to the tree of its term
 
@@ -179,21 +179,25 @@ function sent(panel, arrays) {
   return { ...panel, height: Math.round(height * 0.75), marks: [{ ...heat, values }, ...others], y: { ...y, low: 2 * deep - 0.5, ticks: y.ticks.map(([at, text]) => [at - from, text]) } };
 }
 
-// The list of a zoom, beside which a wide page says what else only its hints do: how far each number is off.
+// The list of a zoom: what else only its hints say, how far each number is off, stands beside it on a wide page, and below each
+// line on a narrow one, with bars whose lines are at half an ulp.
 function erring(panel, narrow) {
   const { texts } = panel.marks.find(({ mark }) => mark === "Spots"), offs = texts.map((text) => /-?(\d[\d.]*(e[-+]?\d+)?|inf|nan)/.exec(text.split("\n")[1])?.[0] ?? "");
-  if (narrow) {  // there below what was written, in small words
+  const off = offs.map((text) => Number(text) || 0), [from, to] = narrow ? [TERMS, 1] : [END, BARRED], middle = (from + to) / 2, unit = 0.45 * (to - from) / Math.max(1, ...off.map(Math.abs));
+  const [down, half] = narrow ? [0.24, 0.14] : [0, 0.3], note = (x, y, text, align) => ({ mark: "Note", x, y, text, align, room: 0 });
+  const bars = off.map((value, y) => ({ mark: "Box", kind: INK, x0: middle, x1: middle + unit * value, y0: y + down - half, y1: y + down + half, label: "", filled: 0.6 })).filter(({ x1 }) => x1 !== middle);
+  const known = [...offs.keys()].filter((y) => !narrow || offs[y]), ends = [-0.5, 0, 0.5].map((at) => ({ mark: "Line", width: 1, dash: [], kind: at ? READ : GUIDE,
+    x: narrow ? known.flatMap(() => [middle + unit * at, middle + unit * at, NaN]) : [middle + unit * at, middle + unit * at], y: narrow ? known.flatMap((y) => [y + down - half, y + down + half, NaN]) : [-0.45, offs.length - 0.55] }));
+  if (narrow) {
     const marks = panel.marks.flatMap((one) => {
-      if (one.mark !== "Note") return [one];
-      const below = one.align === "right" && one.x > 0.5 && (one.y < 0 ? tr("off by, ulp") : offs[one.y]), y = one.y < 0 ? -1 : one.y;
-      return below ? [{ ...one, y: y - 0.17 }, { ...one, y: y + 0.24, text: below, small: true }] : [{ ...one, y }];
+      if (one.mark !== "Note" || one.x < 0.5) return [one.mark === "Note" && one.y < 0 ? { ...one, y: -1 } : one];
+      const y = one.y < 0 ? -1 : one.y, below = one.y < 0 ? tr("off by, ulp") : offs[one.y];
+      if (!below) return [one];
+      return one.align === "right" ? [{ ...one, y: y - 0.17 }, { ...one, y: y + down, text: below, small: true }] : [{ ...one, y: y - 0.17 }];
     });
-    return { ...panel, marks, y: { ...panel.y, high: -1.5 }, height: Math.max(panel.height, 36 * offs.length) };
+    return { ...panel, marks: [...marks, ...bars, ...ends, { ...note(middle, -1 + down, "±½ ulp", "center"), small: true }], y: { ...panel.y, high: -1.5 }, height: Math.max(panel.height, 36 * offs.length) };
   }
-  const note = (x, y, text, align) => ({ mark: "Note", x, y, text, align, room: 0 }), written = [[-0.75, tr("off by, ulp")], ...offs.entries()].map(([y, text]) => note(END - 0.01, y, text, "right"));
-  const off = offs.map((text) => Number(text) || 0), middle = (END + BARRED) / 2, unit = 0.45 * (BARRED - END) / Math.max(1, ...off.map(Math.abs));
-  const bars = off.map((value, y) => ({ mark: "Box", kind: INK, x0: middle, x1: middle + unit * value, y0: y - 0.3, y1: y + 0.3, label: "", filled: 0.6 })).filter(({ x1 }) => x1 !== middle);
-  const ends = [-0.5, 0, 0.5].map((at) => ({ mark: "Line", x: [middle + unit * at, middle + unit * at], y: [-0.45, offs.length - 0.55], width: 1, dash: [], kind: at ? READ : GUIDE }));
+  const written = [[-0.75, tr("off by, ulp")], ...offs.entries()].map(([y, text]) => note(END - 0.01, y, text, "right"));
   const marks = panel.marks.map((one) => (one.mark === "Box" && one.x1 === 1 ? { ...one, x1: BARRED } : one));
   return { ...panel, marks: [...marks, ...written, ...bars, ...ends, note(middle, -0.75, "±½ ulp", "center")], least: BARRED * panel.least, x: { ...panel.x, high: BARRED } };
 }

@@ -42,9 +42,8 @@ class Drawing extends Frame {
     this.panel.top.addEventListener("pointermove", ({ offsetX, offsetY }) => light(this.sx && this.blockAt(offsetX, offsetY)));
     this.panel.top.addEventListener("pointerleave", () => light());
     this.panel.top.addEventListener("click", ({ offsetX, offsetY }) => {
-      this.choose(offsetX, offsetY);
       const { set, place } = this.spot(offsetX, offsetY) ?? {};
-      if (!set) return;
+      if (!set) { this.choose(offsetX, offsetY); return; }
       this.panel.leave();  // the sentence says what is set; the pointer's next movement shows the hint again
       this.frameOn(place);
       kit.set(Object.fromEntries(set));
