@@ -332,9 +332,7 @@ PLAYED = """async () => {
 def test_what_plays_keeps_its_axes_and_colours_until_it_is_over(opened):
     page, _ = opened("cross_entropy_loss")
     page.wait_for_timeout(700)
-    before, *seen, after = page.evaluate(PLAYED)
-    assert {*seen} == {"-0.32,0.32,-0.1731,0.1731"}
-    assert before == after == "-0.16,0.16,-0.0898,0.0898"
+    assert {*page.evaluate(PLAYED)} == {"-0.16,0.16,-0.1283,0.1283"}
     page.locator("[data-field=ignored]").fill("0.9")
     page.wait_for_timeout(700)
     assert drawn(page, "gradient", "dashed: before")[1]

@@ -173,7 +173,7 @@ function heldNear(page, values, before) {
     if (at >= 0 || typeof values[field] !== "number") return at;
     return all.reduce((best, value, k) => (Math.abs(value - values[field]) < Math.abs(all[best] - values[field]) ? k : best), 0);
   });
-  const kinds = Object.fromEntries(page.texts.en.controls.map(({ field, kind }) => [field, kind]));  // a number gives way first
+  const kinds = Object.fromEntries((page.texts?.en.controls ?? []).map(({ field, kind }) => [field, kind]));  // a number gives way first
   const price = fields.map((field) => (kinds[field] === "whole" ? 0.5 : values[field] === before[field] ? 1 : fields.length + 1));
   let found = null, least = Infinity;
   for (const place of page.places) {
