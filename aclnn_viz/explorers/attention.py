@@ -201,7 +201,6 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
 
     so_far = xp.where(tile <= tile[:, None], score, -inf)
     tops = xp.max(so_far, axis=-1)
-    top = xp.where(tops > -inf, tops, 0.0)
     return Attention(
         xp,
         state,
@@ -213,7 +212,7 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
         xp.where(state.swept > 1.0, back, -1.0),
         xp.where(tops > -inf, tops, nan),
         tuple(xp.max(xp.where(come, score, -inf)) for come in (tile < now, tile <= now)),
-        xp.sum(xp.exp(so_far - top[:, None]), axis=1),
+        xp.sum(xp.exp(so_far - xp.where(tops > -inf, tops, 0.0)[:, None]), axis=1),
         edges,
         P,
         xp.sum(dy[:, None, :] * v[0, 0], axis=2),

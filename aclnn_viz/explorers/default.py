@@ -353,8 +353,7 @@ def _tensor(data: Data, name: str, values, colours: tuple) -> Panel:
     if not values.size:
         values = np.full(1, np.nan)
     elif values.ndim > 2:
-        places = np.arange(values.size).reshape(values.shape)
-        first = sheet(XP, places, data.state)[0, 0]
+        first = sheet(XP, np.arange(values.size).reshape(values.shape), data.state)[0, 0]
         which = [int(k) for k in np.unravel_index(first, values.shape)[:-2]]
     cells = sheet(xp, double(xp, values), data.state)
     cut = tr(CUT, n=LONGEST) if max(cells.shape) > LONGEST else ""

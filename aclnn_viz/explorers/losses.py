@@ -13,18 +13,18 @@ import numpy as np
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, first, only, placed, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import ZERO, largest, reach, said
+from aclnn_viz.explorers.norms import ZERO, reach, said
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Handles, Heat, Line, Rule, cell, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import number, told, written
 from aclnn_viz.words.messages import message, tr
 
-# least probability of a dragged class; most of all dragged classes of a row together
-LEAST, MOST = 0.002, 0.98
+# least and most probability of a dragged class; the most also of all of a row together
+LEAST, MOST = 0.002, 0.999
 NEAR = 0.01  # in the caption, a smaller distance of softmax and target counts as none
 TALL, LOW = 360, 132
-KEPT = 0.7  # share of the rows that count at the end of the play
+KEPT = 0.6  # share of the rows that count at the end of the play
 
 
 @cache
@@ -120,16 +120,14 @@ class Loss:
         return self.state.reduction in ("mean", 1)
 
     @property
-    def most(self):
-        """Return the end of the gradient's scale: a target's largest pull, which no distance
-        exceeds; of a mean, what it becomes without the rows that the play ignores.
+    def high(self):
+        """Return the end of the gradient's scale, for a target's largest pull, which no distance exceeds; of a mean, for what
+        it becomes without the rows that the play ignores.
         """
         xp = self.xp
         grown = xp.maximum(1.0 - self.state.ignored, KEPT) / KEPT if self.mean else 1.0
-        return grown * largest(
-            xp,
-            xp.concat([point(0.02), self.levels, self.strength, xp.reshape(self.gradient, (-1,))]),
-        )
+        all_of = xp.concat([self.levels, self.strength, xp.reshape(self.gradient, (-1,))])
+        return reach(xp, 0.02, grown * all_of, 2.0)
 
     def of_row(self, values):
         return element(self.xp, values, self.chosen[0])
@@ -154,7 +152,7 @@ class Loss:
                 xp.isnan(strength),
                 (strength == 0.0) & self.mean,
                 strength == 0.0,
-                (self.state.ignored > 0.0) & self.mean,
+                (self.state.ignored * len(self.softmax) >= 1.0) & self.mean,
                 self.own,
                 self.off,
                 xp.max(xp.abs(away)) < NEAR,
@@ -275,7 +273,6 @@ def _over(found: Loss) -> Axis:
 def _gradient(xp, found: Loss) -> Panel:
     strength = found.of_row(found.strength)
     plain = ~(strength > 0.0) | (not found.own and found.off)
-    high = reach(xp, 0.02, found.most, 2.0)
     at = np.arange(found.softmax.shape[1])
     return Panel(
         "gradient",
@@ -301,7 +298,7 @@ def _gradient(xp, found: Loss) -> Panel:
             ),
         ),
         _over(found),
-        Axis(found.output, -high, high),
+        Axis(found.output, -found.high, found.high),
         12,
         LOW,
         ("column",),
@@ -317,7 +314,7 @@ def _map(xp, found: Loss) -> Panel:
         "map",
         tr("{output}: targets are framed, ignored rows struck out", output=found.output),
         (
-            Heat(found.gradient, "diverging", -found.most, found.most, digits=rows * classes < 100),
+            Heat(found.gradient, "diverging", -found.high, found.high, digits=rows * classes < 100),
             Line(strokes(xp, edge, edge + classes), strokes(xp, struck, struck), GUIDE, "", 2.5),
             *(
                 one

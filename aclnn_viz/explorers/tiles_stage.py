@@ -68,9 +68,11 @@ class Scene:
 
     @property
     def waits(self):
-        """Return starts and ends of V's idle times between its first tile and its last."""
+        """Return starts and ends of V's idle times between its tiles, also before it reads the late copy of a later one."""
         own = self.work[V][0]
-        turns = np.flatnonzero(np.diff(self.core.tile[own]))
+        tile = self.core.tile[own]
+        late = np.isin(own[1:], self.core.readers[:1]) * tile[1:]
+        turns = np.flatnonzero(np.diff(tile) | late)
         return self.end[own[turns]], self.start[own[turns + 1]]
 
     def count(self, there):
@@ -197,8 +199,7 @@ def _shelf(scene, place):
     xp, core = scene.xp, scene.core
     frames = place.slot(np.arange(len(place.shown)))
     slot, k, after = core.held[core.held[:, 0] < SLOTS].T
-    until = xp.where(after < 0, inf, scene.end[after])
-    there = (scene.end[k] <= scene.now) & (scene.now < until)
+    there = (scene.end[k] <= scene.now) & (scene.now < xp.where(after < 0, inf, scene.end[after]))
     texts, labels = [], []
     for number in place.shown:
         own, block = k[slot == number], core.slots[number]
@@ -425,13 +426,12 @@ def _chain(scene):
         "left",
     )
     yield Note(end + 0.025, -0.62, tr("copy ends"), "left")
-    # as large as a finger needs, below the handle
-    left, right = scene.xp.minimum(x[:1], x[-1:]) - ROUND, scene.xp.maximum(x[:1], x[-1:]) + ROUND
     top = np.full(1, 0.2)
+    # as large as a finger needs, below the handle
     yield Spots(
-        left,
+        scene.xp.minimum(x[:1], x[-1:]) - ROUND,
         top,
-        right,
+        scene.xp.maximum(x[:1], x[-1:]) + ROUND,
         1.0 - top,
         (
             told(

@@ -238,8 +238,8 @@ def _line(data):
         if data.state.mistake in LEFT_OUT:
             yield Note(0.05, astray, tr("left out: {line}", line=line), "left", 0.9)
         yield Arrows(*np.array([[0.97], [astray], [0.0], [way]]), MOVED)
-    at, unit = home if data.state.mended else astray, (-astray / way, 1.0 / way, 1)
-    yield Grip(0.97, at, ("mended",), (unit,), label, MOVED)
+    unit = -astray / way, 1.0 / way, 1
+    yield Grip(0.97, home if data.state.mended else astray, ("mended",), (unit,), label, MOVED)
 
 
 def memory(data):
@@ -302,8 +302,7 @@ def caption(data):
     """Return the caption: the effect of the chosen call, and reports of a mistake."""
     said = [_sentence(data, row) for row in rows(data.calls)]
     if data.state.mended and (moved := _moved(data)):
-        text = message("[b:This call is where it belongs.] {said}")
-        said[moved[1]] = tr(text, said=said[moved[1]])
+        said[moved[1]] = tr("[b:This call is where it belongs.] {said}", said=said[moved[1]])
     return choose(_at(data), *said)
 
 
@@ -395,9 +394,16 @@ def storage(data):
         strides=list(layout.strides[-2:]),
         offset=layout.offset,
     )
-    heat = Heat(cells, "sequential", 0, rows * columns - 1, digits=True)
-    down = Axis(tr("position"), ticks=[(k, str(k * cells.shape[1])) for k in range(len(cells))])
-    return Panel("storage", title, (heat,), Axis(""), down, 20, 158, more=True)
+    return Panel(
+        "storage",
+        title,
+        (Heat(cells, "sequential", 0, rows * columns - 1, digits=True),),
+        Axis(""),
+        Axis(tr("position"), ticks=[(k, str(k * cells.shape[1])) for k in range(len(cells))]),
+        20,
+        158,
+        more=True,
+    )
 
 
 def headline(data):

@@ -151,8 +151,7 @@ class Frame:
 
 
 def _series(mark, count):
-    colour = SERIES[mark["kind"] % len(SERIES)][0]
-    return np.tile([*bytes.fromhex(colour[1:])], (count, 1))
+    return np.tile([*bytes.fromhex(SERIES[mark["kind"] % len(SERIES)][0][1:])], (count, 1))
 
 
 def _points(mark, arrays, frame):

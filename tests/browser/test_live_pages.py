@@ -114,10 +114,9 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
     asked = again.lifted("link")
     again.save(path := tmp_path / "page.html")  # of the state that the page gave to Python
     again.close()
-    third = Page(browser, path.as_uri())
     assert (
         f'av.explore("{name}", state="' in cell
-        and third.said() == after
+        and Page(browser, path.as_uri()).said() == after
         and read_state(asked) == opening | read_state(urlsplit(address).fragment)
     )
     one.page.locator("[data-lift=reset]").click()
@@ -311,8 +310,7 @@ def test_what_is_no_state_in_an_address_is_left_out(page):
 
 def test_a_module_is_opened_by_the_loader_of_anywidget(browser, tmp_path):
     """Within another page it leaves address and language unchanged."""
-    anywidget = pytest.importorskip("anywidget")
-    loader = Path(anywidget.__file__).parent / "nbextension" / "index.js"
+    loader = Path(pytest.importorskip("anywidget").__file__).parent / "nbextension" / "index.js"
     with patch.multiple(live, COMBINATIONS_HELD=1):
         explorer = explore("hardswish", x=1.0)
         explorer.save(tmp_path / "one.mjs")

@@ -113,8 +113,7 @@ def test_a_phone_shows_one_matrix_above_the_other(opened):
     page.locator(".ae-grip[role=slider]").press("ArrowUp")
     assert "planes:" not in str(legible.faults(page))
     got = data.answer.arrived
-    below = [[c, 4 + r] for r, c in np.ndindex(got.shape)]
-    said = page.evaluate(HINTS, ["planes", below])
+    said = page.evaluate(HINTS, ["planes", [[c, 4 + r] for r, c in np.ndindex(got.shape)]])
     assert said == [f"gradInput[{r}, {c}] = {got[r, c]:.4g}" for r, c in np.ndindex(got.shape)]
     page.locator("[data-field=sent]").fill("0.42")
     assert held(page) == ["1", "0", "0.42"]
@@ -210,6 +209,10 @@ def test_a_click_or_a_tap_on_the_chain_breaks_it_and_mends_it(width, opened):
         x, y = page.evaluate(PLACE, ["timeline", *middle(chain, 0)])
         (page.touchscreen.tap if width == 390 else page.mouse.click)(x, y)
         assert page.locator("[data-field=wait]").is_checked() == waits
+    program = page.locator("[data-field=program]")
+    program.select_option(index=1)
+    page.locator("[data-field=wait]").uncheck()
+    assert program.input_value() == "1"
 
 
 @pytest.mark.parametrize(
@@ -332,7 +335,7 @@ PLAYED = """async () => {
 def test_what_plays_keeps_its_axes_and_colours_until_it_is_over(opened):
     page, _ = opened("cross_entropy_loss")
     page.wait_for_timeout(700)
-    assert {*page.evaluate(PLAYED)} == {"-0.16,0.16,-0.1283,0.1283"}
+    assert {*page.evaluate(PLAYED)} == {"-0.16,0.16,-0.16,0.16"}
     page.locator("[data-field=ignored]").fill("0.9")
     page.wait_for_timeout(700)
     assert drawn(page, "gradient", "dashed: before")[1]
@@ -384,6 +387,18 @@ def test_every_target_is_raised_the_dragged_one_too(opened):
     assert opened("cross_entropy_loss")[0].evaluate(RAISED) == (
         "The target pulls class 5 up,Every bar is where its target wants it,0"
     )
+
+
+def test_a_class_takes_its_share_from_others_that_a_hand_has_moved_before(opened):
+    page, _ = opened("cross_entropy_loss")
+    page.evaluate("location.hash = 'column=3&moved=[[1,5,0,0.7]]'")
+    page.wait_for_timeout(700)
+    page.locator("[data-panel=row] canvas").press("ArrowUp")
+    page.wait_for_timeout(700)
+    (*_, lost), (*_, gained) = page.evaluate(
+        "JSON.parse(new URLSearchParams(location.hash.slice(1)).get('moved'))"
+    )
+    assert lost == pytest.approx(0.7 * (1 - gained) / (1.02 - gained))
 
 
 def test_a_gradient_that_is_nan_says_so_and_the_first_state_does_not(opened):

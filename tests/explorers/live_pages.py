@@ -54,8 +54,11 @@ def in_node(page: str, states: list[dict], folder, before=None) -> list[dict]:
         flags=re.MULTILINE,
     )
     # the script comes last, as its own words stay
-    run = RUN.replace("BEFORE", json.dumps(before)).replace("SCRIPT", script.replace("</", "<\\/"))
-    return said_by_node(run, folder, states)
+    return said_by_node(
+        RUN.replace("BEFORE", json.dumps(before)).replace("SCRIPT", script.replace("</", "<\\/")),
+        folder,
+        states,
+    )
 
 
 def said_by_node(script: str, folder, given=None):
@@ -82,19 +85,6 @@ def computed(jobs: dict, folder) -> dict:
         )
         tables[k] = {table: np.frombuffer(raw, kind) for (kind, raw), table in xp.tables.items()}
         given[name] = inputs
-    plain = {
-        "tables": [
-            {name: list(map(str, values.tolist())) for name, values in one.items()}
-            for one in tables.values()
-        ],
-        "inputs": {
-            name: {
-                key: [str(each) for each in np.ravel(np.float64(value)).tolist()]
-                for key, value in one.items()
-            }
-            for name, one in given.items()
-        },
-    }
     said = said_by_node(
         f"""{STEPS_JS}
 const number = (text) => Number(text.replace("inf", "Infinity")), all = (lists) => Object.fromEntries(
@@ -107,7 +97,19 @@ for (const [name, one] of Object.entries(functions)) {{
 }}
 console.log(JSON.stringify(said));""",
         folder,
-        plain,
+        {
+            "tables": [
+                {name: list(map(str, values.tolist())) for name, values in one.items()}
+                for one in tables.values()
+            ],
+            "inputs": {
+                name: {
+                    key: [str(each) for each in np.ravel(np.float64(value)).tolist()]
+                    for key, value in one.items()
+                }
+                for name, one in given.items()
+            },
+        },
     )
     return {name: np.float64([float(each) for each in values]) for name, values in said.items()}
 

@@ -55,8 +55,7 @@ def mark(shown: Picture, name: str, kind: type, label: str | None = None):
 
 def assert_fits(shown: Picture):
     """Assert that rows of panels are 20 columns wide, together at most 560 pixels high, with all marks inside the axes."""
-    in_sight = [each for each in shown.panels if not each.more]
-    placed, heights, taken = laid_out(in_sight), {}, set()
+    placed, heights, taken = laid_out([each for each in shown.panels if not each.more]), {}, set()
     for panel, row, column in placed:
         taken |= {(row + down, column + k) for down in range(panel.rows) for k in range(panel.span)}
         if panel.rows == 1:

@@ -68,8 +68,9 @@ def test_what_is_too_large_or_does_not_fit_is_said_beside_its_control():
 def test_a_matrix_of_a_larger_tensor_is_chosen():
     made = default.of(operator("group_norm_swish"))
     data = made.compute(made.state(plane=3, axis_3=4))
-    heat = mark(made.show(data), "dxOut", Heat)
-    np.testing.assert_array_equal(heat.values, np.float64(data.outputs["dxOut"][0, 3]))
+    np.testing.assert_array_equal(
+        mark(made.show(data), "dxOut", Heat).values, np.float64(data.outputs["dxOut"][0, 3])
+    )
 
 
 def test_a_mask_is_chosen_by_its_signs():

@@ -123,8 +123,9 @@ def test_the_curve_is_the_column_that_each_place_reads(mode, aligned):
         sampled((u / 4 - 1) if aligned else ((2 * u + 1) / 9 - 1), 9, mode, aligned) for u in places
     ]
     assert_allclose(np.where(np.isnan(columns), lost, columns), expected, atol=1e-9)
-    off = (places <= -1) | (places >= 9)
-    assert (np.isnan(columns) == (off & (mode == ZEROS))).all() and places[0] < -0.5 - 9
+    assert (
+        np.isnan(columns) == (((places <= -1) | (places >= 9)) & (mode == ZEROS))
+    ).all() and places[0] < -0.5 - 9
 
 
 @MODES
@@ -137,8 +138,7 @@ def test_the_curve_of_bicubic_is_the_mean_of_its_columns_and_of_nearest_a_stair(
     ends = data.hops[0, :1] + [-0.5, 0.5]  # and its slope is that over one pixel
     low, high = np.interp(ends, places, np.where(np.isnan(columns), lost, columns))
     assert data.read[1, 0] == approx(4.5 * (high - low), abs=0.05)
-    stairs = compute(State(**SMALL, interpolationMode=1)).curve[1]
-    assert set(stairs) == set(range(9))
+    assert set(compute(State(**SMALL, interpolationMode=1)).curve[1]) == set(range(9))
 
 
 def test_gradients_leave_one_after_the_other_and_arrive_at_the_pixels_that_were_read():

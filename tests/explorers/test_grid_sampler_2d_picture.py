@@ -93,11 +93,9 @@ def test_grips_lie_on_the_cloth_and_their_units_lead_back_to_the_state():
     assert (middle.x, middle.y) == approx(tuple(made.pixels[0, 0]), abs=1e-5)
     places = [offset + factor * (middle.x, middle.y)[at] for offset, factor, at in middle.units]
     assert places == approx([state.shift_x, state.shift_y])
-    far = np.hypot(corner.x - middle.x, corner.y - middle.y)
-    assert far == approx(0.8 * np.hypot(16, 16))
+    assert np.hypot(corner.x - middle.x, corner.y - middle.y) == approx(0.8 * np.hypot(16, 16))
     # upright it would lie above the middle
-    angle = np.degrees(np.arctan2(turn.x - middle.x, middle.y - turn.y))
-    assert angle == approx(40.0)
+    assert np.degrees(np.arctan2(turn.x - middle.x, middle.y - turn.y)) == approx(40.0)
 
 
 def test_the_handles_are_the_points_and_their_units_lead_back_to_the_grid(shown, data):
@@ -160,8 +158,7 @@ def test_the_lens_is_filled_however_far_the_point_lies():
     made = at(**BICUBIC, moved=((5, 15, 9.0, -5.0),))
     image, *_ = (lens := panel(show(made), "taps")).marks
     padded = np.pad(made.inputs["input"][0, 0], 150, "symmetric")
-    there = padded[int(image.y) + 150 :, int(image.x) + 150 :]
-    assert_array_equal(image.values, there[:8, :8])
+    assert_array_equal(image.values, padded[int(image.y) + 150 :, int(image.x) + 150 :][:8, :8])
     assert image.x - 0.5 <= lens.x.low < lens.x.high <= image.x + 7.5
 
 

@@ -117,8 +117,9 @@ def test_steps_have_the_bits_of_numpy(dtype, tmp_path):
         else x
         for name in STEPS
     }
-    made = {name: both(step, odd[name], y) for name, step in STEPS.items()}
-    assert other_bits(made, tmp_path) == []
+    assert (
+        other_bits({name: both(step, odd[name], y) for name, step in STEPS.items()}, tmp_path) == []
+    )
 
 
 @NODE
@@ -142,7 +143,7 @@ def test_a_step_is_taken_again_where_what_it_takes_has_changed_alone(tmp_path):
             "far": xp.sum(xp.reshape(xp.log1p(x)[:12], (3, 4)), axis=0) / scale,
         }
     )
-    counts = said_by_node(
+    assert said_by_node(
         f"""{STEPS_JS}
 const one = {one}, log1p = Math.log1p, numbers = (k) => Float64Array.from({{ length: {ODD.size} }}, (_, j) => j * j - k / 7);
 const [x, other, y] = [numbers(1), numbers(2), numbers(3)];
@@ -158,16 +159,16 @@ const counts = states.map(([x, y, scale]) => {{
 }});
 console.log(JSON.stringify(counts));""",
         tmp_path,
-    )
-    assert counts == [ODD.size, 0, 0, ODD.size, ODD.size, ODD.size, 0, ODD.size]
+    ) == [ODD.size, 0, 0, ODD.size, ODD.size, ODD.size, 0, ODD.size]
 
 
 @NODE
 def test_a_step_that_is_wrong_is_noticed(tmp_path):
     want, (*traced, _) = both(lambda xp, x: x * 3.0 + 1.0, ODD.astype(np.float32))
     # an input that float32 cannot hold
-    wrong = {"wrong": (want, (*traced, {"x0": ODD.astype(np.float64)}))}
-    assert other_bits(wrong, tmp_path) == ["wrong"]
+    assert other_bits({"wrong": (want, (*traced, {"x0": ODD.astype(np.float64)}))}, tmp_path) == [
+        "wrong"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -227,12 +228,11 @@ def test_a_page_shows_what_the_explorer_of_python_shows(name, tmp_path, monkeypa
     )
     states = random_states(subject, state, page, COUNT)
     shown = in_node(page, states, tmp_path)
-    wrong = [
+    assert [
         (values, found)
         for values, one in zip(states, shown)
         if (found := differences(subject, values, one, PAGES[name]))
-    ]
-    assert wrong == []
+    ] == []
     shown[0]["panels"][0]["title"] += "!"
     shown[-1]["panels"][-1]["x"]["label"] = "another"
     assert differences(subject, states[0], shown[0], 1e-6) and differences(

@@ -43,8 +43,7 @@ def test_bars_targets_and_distances_are_those_of_the_formula(values):
     assert_array_equal(mark(shown, "map", Heat).values, found.gradient)
     sticks = mark(shown, "row", Line, "distance to the target").y.reshape(-1, 3).T
     assert_close(sticks[:2], [found.wanted[row], found.softmax[row]], atol=1e-12)
-    said = mark(shown, "row", Spots).texts[3].split("\n")
-    assert said == [
+    assert mark(shown, "row", Spots).texts[3].split("\n") == [
         "class 3",
         f"softmax {found.softmax[row, 3]:.4g}",
         f"target {found.wanted[row, 3] + 0:.4g}",

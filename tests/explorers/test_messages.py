@@ -67,8 +67,7 @@ def test_strange_messages(explorer, record_property):
         picture = explorer.picture
         match draw.choice("value value values name other lift".split()):
             case "value":
-                name = draw.choice(list(explorer.initial))
-                move(explorer, {name: draw.choice(STRANGE)})
+                move(explorer, {draw.choice(list(explorer.initial)): draw.choice(STRANGE)})
             case "values":
                 update(explorer, {"values": draw.choice(STRANGE)})
             case "name":

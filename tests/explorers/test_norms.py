@@ -66,8 +66,7 @@ def by_hand(name, data, epsilon) -> tuple:
 @EVERY
 @pytest.mark.parametrize("epsilon", [-6.0, 0.3])
 def test_the_stage_shows_what_the_definition_says(name, epsilon):
-    field = norms.epsilon_of(av.operator(name)).name
-    subject, data, found = opened(name, **{field: epsilon})
+    subject, data, found = opened(name, **{norms.epsilon_of(av.operator(name)).name: epsilon})
     xhat, arriving, remains, root = by_hand(name, data, 10.0**epsilon)
     near(found.xhat, xhat, atol=1e-6)
     near(found.arriving, arriving)

@@ -167,8 +167,7 @@ def test_the_first_state_has_errors_on_both_sides_and_one_under_the_glass():
     assert band.low.max() == 0 and band.x.tolist() == [-e.bound[one], e.bound[one]]
     assert abs(got.x[0]) == pytest.approx(e.ulps[one]) and abs(got.x[0]) > band.x[1]
     assert np.abs(numbers.x - got.x[0]).min() < 1e-9  # it is a number of the format
-    texts = mark(shown, "glass", Spots).texts
-    assert f"the kernel's number {float(e.actual[one]):.4g}" in texts[0]
+    assert f"the kernel's number {float(e.actual[one]):.4g}" in mark(shown, "glass", Spots).texts[0]
 
 
 @parametrize(
@@ -208,16 +207,14 @@ def test_without_a_fault_the_largest_error_is_shown_and_with_one_the_middle_of_t
 def test_a_fault_is_held_to_the_textbook_page_on_every_product():
     """Open kinks show at the kinks alone, although this product multiplies by a rounded 1/3 elsewhere."""
     data = judged(operator="hardswish", fault="seldom", plan="Ascend910B2 9.1")
-    x = np.abs(data.inputs["self"].reshape(-1))
-    assert set(x[data.cause == MISSED].tolist()) == {3.0}
+    assert set(np.abs(data.inputs["self"].reshape(-1))[data.cause == MISSED].tolist()) == {3.0}
 
 
 @parametrize("order", ["sequential", "pairwise"])
 def test_the_pieces_of_the_precision_are_those_of_the_plan(order):
     pieces = {"accumulate": "float16", "rounding": "away", "order": order}
     small = {"leading": None, "tile": 8, "cores": 4, "seed": 3}
-    state = State(plan="kit", **pieces, seed=3)
-    assert plan_of(state) == replace(HOST, **pieces, **small)
+    assert plan_of(State(plan="kit", **pieces, seed=3)) == replace(HOST, **pieces, **small)
     assert plan_of(State(plan="kit")) == HOST
 
 

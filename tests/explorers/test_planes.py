@@ -65,8 +65,7 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     rows, columns = found.arrived.shape
     arrived = mark(shown, "planes", Heat).values[:rows, -columns:]
     gone = np.clip(n / 2 - np.arange(n), 0, 1)
-    wanted = np.tensordot(gone * found.gradient.ravel(), found.weights, 1)
-    assert_close(arrived, wanted, atol=1e-12)
+    assert_close(arrived, np.tensordot(gone * found.gradient.ravel(), found.weights, 1), atol=1e-12)
     assert unmarked(subject.said(data)).startswith(f"{n // 2} of {n} outputs have sent")
     box = framed(shown, MOVED)[0]
     assert (box.y0 + 0.5, box.x0 + 0.5) == divmod((n - 1) // 2, found.gradient.shape[1])
@@ -121,7 +120,6 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     (down, across), (window, *tagged) = np.nonzero(seen), framed(shown, READ)
     far = planes.GAP + columns
     assert (window.x0 - far, window.y1) == (across.min() - 0.5, down.max() + 0.5)
-    tags = {(int(box.y0), int(box.x0 + 0.5) - far): box.label for box in tagged}
     if max(rows, len(weights)) <= planes.WEIGHED:
         wanted = {at: f"w={weights[at]:.3g}" for at in zip(down, across)}
         if pooled:
@@ -130,7 +128,7 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
             assert {box.label for box in framed(shown, GUIDE)} == {
                 f"self {one:.2g}" for one in least
             }
-        assert tags == wanted
+        assert {(int(box.y0), int(box.x0 + 0.5) - far): box.label for box in tagged} == wanted
     sent, own = marks(shown, "adds", Bars)[0].y, mark(shown, "adds", Box)
     senders = np.flatnonzero(every[:, best & (counts == shared)][:, 0])
     empty = sent.size - senders.size  # places left of the axis

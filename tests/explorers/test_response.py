@@ -73,8 +73,7 @@ def test_the_plane_that_is_shown_is_that_of_the_tensors():
     for k in range(2):
         subject, data, found = stage("max_pool_with_indices", plane=k)
         upstream = data.inputs[next(iter(subject.operator(data.state).upstream))]
-        shown = upstream.reshape(-1, *upstream.shape[-2:])[k]
-        assert_array_equal(found.gradient, shown)
+        assert_array_equal(found.gradient, upstream.reshape(-1, *upstream.shape[-2:])[k])
 
 
 def test_what_is_switched_off_is_not_drawn():

@@ -35,11 +35,9 @@ def test_every_elementwise_operator_has_a_dot_with_its_tangent(op):
     assert_allclose(tangent.y.mean(), y, atol=1e-9)
     assert_array_equal(marks(shown, "share", Bars)[1].y, [slope])
     assert_array_equal(marks(shown, "slope", Line)[0].y, found.slope)
-    names = [one.name for one in shown.panels if not one.more]
-    assert (
-        names
-        == ("forward beside slope share" if x in jumps(found) else "forward share slope").split()
-    )
+    assert [one.name for one in shown.panels if not one.more] == (
+        "forward beside slope share" if x in jumps(found) else "forward share slope"
+    ).split()
     there = np.isfinite(found.x)
     near = np.argmin(np.abs(found.x[there] - x))
     assert abs(found.y[there][near] - y) <= 0.1 * (1 + abs(slope))  # the dot lies on the curve
@@ -71,8 +69,7 @@ def test_the_lens_holds_the_slopes_of_the_next_numbers(dtype, step):
     assert_array_equal(round_to(x, dtype), x)
     wanted = av.operator("hardswish").backward(gradOutput=np.ones(17), self=x)["out"]
     assert_allclose(found.beside, wanted)
-    shown = subject.show(data)
-    assert_array_equal(marks(shown, "beside", Dots)[0].y, found.beside)
+    assert_array_equal(marks(subject.show(data), "beside", Dots)[0].y, found.beside)
     assert found.beside[8] == 1.5 and found.beside[9] == 1.0  # the jump lies between two numbers
     for steps, title in ((7, "slope at the nearest"), (9, "no kink within 8 steps")):
         subject, data, _ = opened("hardswish", x=3.0 + step * steps, dtype=dtype)

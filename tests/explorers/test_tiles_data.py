@@ -82,8 +82,7 @@ def test_tiles_are_numbered_by_core_and_cover_what_the_tiling_says():
 def test_times_without_lateness_are_those_of_the_timeline(program, time):
     data = compute(State(program=program, time=time, columns=300))
     if time == "steps":
-        starts = np.array([job.step for job in data.core.jobs])
-        assert np.allclose(Scene(XP, data).start, starts)
+        assert np.allclose(Scene(XP, data).start, np.array([job.step for job in data.core.jobs]))
     else:
         spans = [span for span in data.times.spans if span.core == 0]
         first = min(span.start for span in spans)
@@ -99,8 +98,7 @@ def test_a_time_is_the_later_of_two_as_all_instructions_one_by_one_say(late, wai
     known = _known(core.jobs, found.data.times, 0)
     start, end = paced(core.jobs, known, core.copy, found.late, wait)
     assert np.allclose(found.start, start) and np.allclose(found.end, end)
-    reader = core.readers[0]
-    assert (start[reader] < end[core.copy]) != wait
+    assert (start[core.readers[0]] < end[core.copy]) != wait
 
 
 @parametrize("at", [0.1, 0.32, 0.5, 0.99])

@@ -258,8 +258,7 @@ def test_the_mistake_lies_over_the_work_that_is_still_queued():
     queue = lives(data)["queue"]
     at = next(k for k, row in enumerate(rows(data.calls)) if row.misuse)
     assert queue.born < at < queue.died and (0, 5) in existing(data)[1]
-    over = [(box.y0 + box.y1) / 2 for box in of_calls(data, Box) if box.kind == WRONG]
-    assert over == [at]
+    assert [(box.y0 + box.y1) / 2 for box in of_calls(data, Box) if box.kind == WRONG] == [at]
     (arrow,) = of_calls(data, Arrows)
     assert arrow.y + arrow.dy == pytest.approx(queue.died)  # after synchronise
     assert not of_calls(ended(mended=True), Arrows)

@@ -37,8 +37,7 @@ def test_the_plot_draws_the_worst_and_all_verdicts_of_large_outputs():
     actual[[5, 777]] = 1.5, np.inf
     undecided = np.arange(20_000) == 9_999
     width = Envelope(actual, truth * 1e-6, truth * 1e-7, undecided)
-    e = errors(actual, truth, ATLAS, envelope=width)
-    picture = error_plot(e)
+    picture = error_plot(errors(actual, truth, ATLAS, envelope=width))
     assert "20,000" in picture.text and "2 of 20,000 not" in picture.title
     marks = {mark.label: mark.x for mark in picture.panels[0].marks if isinstance(mark, Dots)}
     assert 3_000 < marks.pop("explained").size <= 4_001

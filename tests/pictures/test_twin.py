@@ -40,12 +40,11 @@ def test_another_number_or_word_gives_another_text(mark):
 
 def test_series_with_common_places_are_one_table_and_bars_side_by_side_too():
     x = np.arange(2.0)
-    text = words(
+    assert words(
         Bars(x - 0.2, x + 5, label="a"),
         Bars(x + 0.2, x + 7, label="b"),
         x=Axis("class", ticks=((0, "zero"),)),
-    )
-    assert text.splitlines()[2:] == ["  class  a  b", "  zero   5  7", "  1      6  8"]
+    ).splitlines()[2:] == ["  class  a  b", "  zero   5  7", "  1      6  8"]
 
 
 def test_many_places_are_said_by_their_extent():

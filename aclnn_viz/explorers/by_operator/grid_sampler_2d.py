@@ -212,7 +212,6 @@ def _curve(data: Data) -> Panel:
         *only(xp, reads, Dots(point(u), point(column), READ, "", 5.0)),
     ]
     ticks = tuple((place, number(place)) for place in (0.0, size - 1.0))
-    y = Axis("", -0.15 * size - 0.5, 1.15 * size - 0.5, ticks=ticks)
     return Panel(
         "map",
         told(
@@ -224,7 +223,7 @@ def _curve(data: Data) -> Panel:
         ),
         marks,
         _x_axis(data),
-        y,
+        Axis("", -0.15 * size - 0.5, 1.15 * size - 0.5, ticks=ticks),
         14,
         104,
         below="image",
@@ -356,13 +355,12 @@ def caption(data: Data):
     elif state.interpolationMode != NEAREST and not (bicubic and state.paddingMode != REFLECTION):
         rest = choose(off > 0, rest, _padded(data))
     said = tr("{where} {what}", where=where, what=rest)
-    arrived = xp.sum(double(xp, phases(state, xp) == 1.0))
     return choose(
         state.sent < 1.0,
         said,
         tr(
             "Every point sends its [8:gradient] to the pixels that it read, in the same shares. [b:{arrived} of {count} points have done so.]",
-            arrived=written(arrived, ".0f"),
+            arrived=written(xp.sum(double(xp, phases(state, xp) == 1.0)), ".0f"),
             count=state.grid_height * state.grid_width,
         ),
     )

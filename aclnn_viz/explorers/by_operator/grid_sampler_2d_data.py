@@ -159,10 +159,9 @@ def inputs(state: State, xp=XP) -> dict:
     """Return the inputs of op.backward for a state."""
     shape = state.grid_height, state.grid_width
     upstream = xp.where(xp.reshape(phases(state, xp) >= 1.0, (1, 1, *shape)), 1.0, 0.0)
-    pixels = _image(state.image, state.height, state.width, state.seed, state.dtype)
     return {
         "gradOutput": xp.round_to(upstream, state.dtype),
-        "input": pixels,
+        "input": _image(state.image, state.height, state.width, state.seed, state.dtype),
         "grid": xp.round_to(points(state, xp), state.dtype),
         "interpolationMode": state.interpolationMode,
         "paddingMode": state.paddingMode,

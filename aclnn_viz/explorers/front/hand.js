@@ -78,14 +78,16 @@ function grab(drawing, node, start, move, end = () => {}) {
 function takeHand(drawing) {
   const { kit, panel: { top: canvas, stage } } = drawing;
   const chosen = () => chosenOf(kit, drawing.handle);
-  const choose = (point) => kit.set(Object.fromEntries(drawing.handle.choose.map((field, k) => [field, point[k]]).filter(([field]) => field)));
+  const choose = (point) => kit.set(Object.fromEntries(drawing.handle.choose.map((field, k) => [field, point[k]]).filter(([field]) => field)), true);
   const others = () => {
     const [row, column] = chosen();
     return kit.values[drawing.handle.move].filter(([r, c]) => r !== row || c !== column);
   };
   const moveTo = (u, v) => {
-    const { move, units: [[ox, fx], [oy, fy]] } = drawing.handle;
-    kit.set({ [move]: [...others(), [...chosen(), ox + fx * u, oy + fy * v]] });
+    const { move, units: [[ox, fx], [oy, fy]] } = drawing.handle, [row] = chosen(), top = (at) => Math.min(at, 0.999);
+    // Of probabilities what one gains the others lose, those too that a hand has moved before.
+    const left = drawing.spec.name === "row" ? (1 - top(v)) / (1 - top(held(kit, drawing.handle)[1])) : 1, rest = others().map(([r, c, x, y]) => [r, c, x, r === row ? y * left : y]);
+    kit.set({ [move]: [...rest, [...chosen(), ox + fx * u, oy + fy * v]] }, true);
   };
   let above = 0;  // pixels from the pointer to the top that it moves
   const drag = (x, y) => {

@@ -293,11 +293,11 @@ function explorer(build) {
         spans = null;
         finish(true);
       }),
-      set(moved) {
+      set(moved, byHand = false) {  // which goes on from what a play has left, where that drops what the hand has moved
         if (!player.playing) player.halt();
         if (!player.playing) player.held = null;  // another control frees what a play holds
         spans = player.held ?? null;
-        const changes = { ...(player.playing ? {} : player.plays[player.chosen]?.after), ...moved, ...followed(model.get("controls"), values, moved) };
+        const { after, drops } = player.plays[player.chosen] ?? {}, changes = { ...(player.playing || (byHand && drops) ? {} : after), ...moved, ...followed(model.get("controls"), values, moved) };
         values = parts.fit ? parts.fit({ ...values, ...changes }) : { ...values, ...changes };
         model.set("values", values);
         lifts.outdated();

@@ -351,7 +351,7 @@ function openLive(el, written, alone = true) {
       const free = of || owners.has(field), held = (place) => free || fields.every((name, at) => !owners.has(name) || page.options[name][place[at]] === kept.values[name]);
       const there = new Set(page.places.filter(held).map((place) => page.options[field][place[k]]));
       [...input?.options ?? []].forEach((option, at) => { option.disabled = !there.has(options[at][0]); });
-      if (input) input.closest(".ae-control").hidden = there.size < 2;
+      input?.closest(".ae-control").toggleAttribute("hidden", there.size < 2);
     });
   };
   const settle = () => {  // what is made anew with the words

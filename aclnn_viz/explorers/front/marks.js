@@ -615,18 +615,30 @@ class Marks {
       const two = what && line !== brief && !line?.startsWith(what) && d - b > 24 && [what, bare].every((one) => has(one, 1, SMALLEST));
       const short = this.kit.crops && [bare, bare.includes(".") && Number(bare).toFixed(1)].find((one) => has(one, 4, SMALLEST));
       const [rows, size] = two ? [[what, bare], SMALLEST] : line ? [[line], TEXT] : [short ? [short] : [], SMALLEST];
-      if (!rows.length || d - b < 12 || wide < (this.kit.crops ? 7 : 14)) continue;
+      const left = (!rows.length && words[k]?.length < 3 && this.together({ x0, x1, y0, words }, k)) || a;  // of several the last one writes
+      if (left < a) rows.push(words[k]);
+      if (!rows.length || d - b < 12 || c - left < (this.kit.crops ? 7 : 14)) continue;
       const at = 3 * Math.round(255 * Math.min(value / high, 1)), bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const ink = frame || wrong[k] ? theme.text : bright ? theme.cell.dark : theme.cell.light;
-      if (wrong[k]) for (const row of rows) this.ground(context, (a + c - widthOf(context, row, size)) / 2, (b + d) / 2, widthOf(context, row, size), 1);
-      rows.forEach((row, n) => write(context, row, (a + c) / 2, (b + d) / 2 + (n - (rows.length - 1) / 2) * (SMALLEST + 0.5), ink, size));
+      if (wrong[k]) for (const row of rows) this.ground(context, (left + c - widthOf(context, row, size)) / 2, (b + d) / 2, widthOf(context, row, size), 1);
+      rows.forEach((row, n) => write(context, row, (left + c) / 2, (b + d) / 2 + (n - (rows.length - 1) / 2) * (SMALLEST + 0.5), ink, size));
     }
+  }
+
+  // The left end of two or three blocks with one word that touch, of which this is the last, where the word fits in them alone.
+  together({ x0, x1, y0, words }, k) {
+    const meet = (one) => words[one] === words[one + 1] && y0[one] === y0[one + 1] && Math.abs(this.sx(x1[one]) - this.sx(x0[one + 1])) < 2;
+    const room = widthOf(this.panel.context, words[k], SMALLEST) + 4, wide = (one) => this.sx(x1[one]) - this.sx(x0[one]);
+    let from = k;
+    while (from && k - from < 3 && meet(from - 1)) from -= 1;
+    return !meet(k) && k - from < 3 && wide(from) < room && this.sx(x1[k]) - this.sx(x0[from]) >= room && this.sx(x0[from]);
   }
 
   // How frames with words such as "waits 0.69 µs" write them all alike: the longest way that fits in each; `lead` stands once below the first.
   uniform({ x0, x1, values, words }) {
-    const { context } = this.panel, parts = words.map((word) => /^(.* )(\d\S*)( \S+)?$/.exec(word)), shown = [...x0.keys()].filter((k) => this.sx(x1[k]) - this.sx(x0[k]) > LINK);
-    if (!shown.length || !values.every(Number.isNaN) || !parts.length || !parts.every(Boolean)) return null;
+    const { context } = this.panel, parts = words.map((word) => /^(.* )(\d\S*)( \S+)?$/.exec(word)), wide = (k) => this.sx(x1[k]) - this.sx(x0[k]), there = [...x0.keys()].filter((k) => wide(k) > 0), shown = there.filter((k) => wide(k) > LINK);
+    if (!there.length || !values.every(Number.isNaN) || !parts.length || !parts.every(Boolean)) return null;
+    if (!shown.length) return { way: () => "", size: SMALLEST, first: there.find((k) => wide(k) > 0.9 * Math.max(...there.map(wide))), lead: parts[0][1].trim() };
     const bare = (word) => /(\d\S*)( \S+)?$/.exec(word)[1], brief = (word) => Number(bare(word)).toFixed(1);
     const ways = [[(word) => word, TEXT, 8], [(word) => word.replace(/ \S+$/, ""), TEXT, 8], [bare, TEXT, 6], [bare, SMALLEST, 2], [brief, 12, 2], [brief, SMALLEST, 2]];
     const fits = ([way, size, room]) => shown.every((k) => this.sx(x1[k]) - this.sx(x0[k]) >= widthOf(context, way(words[k]), size) + room);

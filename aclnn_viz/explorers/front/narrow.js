@@ -184,21 +184,19 @@ function sent(panel, arrays) {
 function erring(panel, narrow) {
   const { texts } = panel.marks.find(({ mark }) => mark === "Spots"), offs = texts.map((text) => /-?(\d[\d.]*(e[-+]?\d+)?|inf|nan)/.exec(text.split("\n")[1])?.[0] ?? "");
   const off = offs.map((text) => Number(text) || 0), [from, to] = narrow ? [TERMS, 1] : [END, BARRED], middle = (from + to) / 2, unit = 0.45 * (to - from) / Math.max(1, ...off.map(Math.abs));
-  const [down, half] = narrow ? [0.24, 0.14] : [0, 0.3], note = (x, y, text, align) => ({ mark: "Note", x, y, text, align, room: 0 });
+  const [down, half] = narrow ? [0.27, 0.12] : [0, 0.3], note = (x, y, text, align) => ({ mark: "Note", x, y, text, align, room: 0 });
   const bars = off.map((value, y) => ({ mark: "Box", kind: INK, x0: middle, x1: middle + unit * value, y0: y + down - half, y1: y + down + half, label: "", filled: 0.6 })).filter(({ x1 }) => x1 !== middle);
   const known = [...offs.keys()].filter((y) => !narrow || offs[y]), ends = [-0.5, 0, 0.5].map((at) => ({ mark: "Line", width: 1, dash: [], kind: at ? READ : GUIDE,
     x: narrow ? known.flatMap(() => [middle + unit * at, middle + unit * at, NaN]) : [middle + unit * at, middle + unit * at], y: narrow ? known.flatMap((y) => [y + down - half, y + down + half, NaN]) : [-0.45, offs.length - 0.55] }));
   if (narrow) {
     const marks = panel.marks.flatMap((one) => {
-      if (one.mark !== "Note" || one.x < 0.5) return [one.mark === "Note" && one.y < 0 ? { ...one, y: -1 } : one];
+      if (one.mark !== "Note" || one.x < 0.5) return [one.x === 0.19 ? { ...one, room: 0.2 } : one];  // a name stays off the number
       const y = one.y < 0 ? -1 : one.y, below = one.y < 0 ? tr("off by, ulp") : offs[one.y];
-      if (!below) return [one];
-      return one.align === "right" ? [{ ...one, y: y - 0.17 }, { ...one, y: y + down, text: below, small: true }] : [{ ...one, y: y - 0.17 }];
+      return !below ? [one] : one.align === "right" ? [{ ...one, y: y - 0.17, text: rounder(one.text) }, { ...one, y: y + down, text: below, small: true }] : [{ ...one, y: y - 0.19 }];
     });
-    return { ...panel, marks: [...marks, ...bars, ...ends, { ...note(middle, -1 + down, "±½ ulp", "center"), small: true }], y: { ...panel.y, high: -1.5 }, height: Math.max(panel.height, 36 * offs.length) };
+    return { ...panel, marks: [...marks, ...bars, ...ends, { ...note(middle, -1 + down, "±½ ulp", "center"), small: true }], y: { ...panel.y, high: -1.5 }, height: Math.max(panel.height, 42 * offs.length) };
   }
-  const written = [[-0.75, tr("off by, ulp")], ...offs.entries()].map(([y, text]) => note(END - 0.01, y, text, "right"));
-  const marks = panel.marks.map((one) => (one.mark === "Box" && one.x1 === 1 ? { ...one, x1: BARRED } : one));
+  const written = [[-0.75, tr("off by, ulp")], ...offs.entries()].map(([y, text]) => note(END - 0.01, y, text, "right")), marks = panel.marks.map((one) => (one.mark === "Box" && one.x1 === 1 ? { ...one, x1: BARRED } : one));
   return { ...panel, marks: [...marks, ...written, ...bars, ...ends, note(middle, -0.75, "±½ ulp", "center")], least: BARRED * panel.least, x: { ...panel.x, high: BARRED } };
 }
 

@@ -146,8 +146,8 @@ class Player {
 
   // A press on the picture ends what was played there, before the hand takes what it sees.
   leave() {
-    const { after = {} } = this.plays[this.chosen] ?? {}, { values } = this.kit;
-    if (Object.entries(after).some(([field, value]) => values[field] !== value)) this.kit.set({});
+    const { after = {}, drops } = this.plays[this.chosen] ?? {}, { values } = this.kit;
+    if (!drops && Object.entries(after).some(([field, value]) => values[field] !== value)) this.kit.set({});
   }
 
   // A frame whose points go no farther than the part of the x axis that a narrow page shows.
