@@ -44,8 +44,7 @@ def _made(how: dict):
     texts = {name: _text(how.pop(name, "")) for name in ("label", "group", "help")}
     if "options" in how:
         how["options"] = {value: _text(text) for value, text in dict(how["options"]).items()}
-    first = next(iter(how.get("options", ())), None)
-    return control(how.pop("start", first), **texts, **how)
+    return control(how.pop("start", next(iter(how.get("options", ())), None)), **texts, **how)
 
 
 def _text(said):

@@ -311,21 +311,20 @@ class _Page:
                         if field not in alive
                     },
                 }
-        content = self.content(
-            name=self.subject.name,
-            initial=asdict(self.subject.state()),
-            alive=alive,
-            texts=texts,
-            colours=DRAWING
-            | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}},
-        )
         parts = {
             "name": html.escape(self.subject.name),
             "style": style(),
             "scripts": re.sub(r"(?m)^export .*\n", "", script((*SCRIPTS, *LIVE))),
             "sheet": json.dumps(style()),
             "functions": ",\n".join(self.functions),
-            "content": content.replace("<", "\\u003c"),
+            "content": self.content(
+                name=self.subject.name,
+                initial=asdict(self.subject.state()),
+                alive=alive,
+                texts=texts,
+                colours=DRAWING
+                | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}},
+            ).replace("<", "\\u003c"),
         }
         return re.sub(
             r"\{\{(\w+)\}\}", lambda place: parts[place[1]], (FRONT / template).read_text("utf-8")

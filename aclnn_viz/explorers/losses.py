@@ -13,7 +13,7 @@ import numpy as np
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, first, only, placed, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import ZERO, reach, said
+from aclnn_viz.explorers.norms import ZERO, largest, reach, said
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Handles, Heat, Line, Rule, cell, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
@@ -120,14 +120,13 @@ class Loss:
         return self.state.reduction in ("mean", 1)
 
     @property
-    def high(self):
-        """Return the end of the gradient's scale, for a target's largest pull, which no distance exceeds; of a mean, for what
-        it becomes without the rows that the play ignores.
-        """
+    def most(self):
+        """Return the end of the gradient's scale: a target's largest pull, which no distance exceeds."""
         xp = self.xp
-        grown = xp.maximum(1.0 - self.state.ignored, KEPT) / KEPT if self.mean else 1.0
-        all_of = xp.concat([self.levels, self.strength, xp.reshape(self.gradient, (-1,))])
-        return reach(xp, 0.02, grown * all_of, 2.0)
+        return largest(
+            xp,
+            xp.concat([point(0.02), self.levels, self.strength, xp.reshape(self.gradient, (-1,))]),
+        )
 
     def of_row(self, values):
         return element(self.xp, values, self.chosen[0])
@@ -172,7 +171,7 @@ class Loss:
             "The [5:target] pulls class {t} up. Smoothing gives all other classes a small target too, by their weights. [b:The] [8:gradient] [b:is softmax minus target;] the mean divides it by the weights of {k} rows.",
             "The [5:target] pulls class {t} up. Smoothing gives all other classes a small target too, by their weights. [b:The] [8:gradient] [b:is softmax minus target;] nothing is divided.",
             "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. The mean divides it by the weights of the {k} rows that count.",
-            "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. Nothing is divided: the factor of row {row} is the weight of its target, {pulls}.",
+            "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. Nothing is divided: the factor of row {row} is its weight, {pulls}.",
             k=written(xp.sum(double(xp, self.counted)), ".0f"),
             n=len(self.softmax),
             pulls=number(strength),
@@ -272,14 +271,18 @@ def _over(found: Loss) -> Axis:
 
 def _gradient(xp, found: Loss) -> Panel:
     strength = found.of_row(found.strength)
-    plain = ~(strength > 0.0) | (not found.own and found.off)
+    plain = ~(strength > 0.0) if found.own else found.off | xp.isnan(strength)
     at = np.arange(found.softmax.shape[1])
+    # of a mean room for what is ignored by the play, so that bars are seen to grow
+    room = xp.maximum(1.0 - found.state.ignored, KEPT) / KEPT if found.mean else 1.0
+    high = reach(xp, 0.02, room * found.most, 2.0)
     return Panel(
         "gradient",
         told(
-            first(xp, plain, not found.own, found.mean),
+            first(xp, plain, not found.own and found.mean, not found.own, found.mean),
             "{output} of the chosen row",
-            "{output} of the chosen row: (softmax − target) × {strength}",
+            "{output} of the chosen row: (softmax − target) × {strength}, its share of the weights",
+            "{output} of the chosen row: (softmax − target) × {strength}, its weight",
             "{output} of the chosen row: −weight / sum of weights = −{weight} / {total} = −{strength}",
             "{output} of the chosen row: −weight = −{strength}",
             output=found.output,
@@ -298,7 +301,7 @@ def _gradient(xp, found: Loss) -> Panel:
             ),
         ),
         _over(found),
-        Axis(found.output, -found.high, found.high),
+        Axis(found.output, -high, high),
         12,
         LOW,
         ("column",),
@@ -314,7 +317,7 @@ def _map(xp, found: Loss) -> Panel:
         "map",
         tr("{output}: targets are framed, ignored rows struck out", output=found.output),
         (
-            Heat(found.gradient, "diverging", -found.high, found.high, digits=rows * classes < 100),
+            Heat(found.gradient, "diverging", -found.most, found.most, digits=rows * classes < 100),
             Line(strokes(xp, edge, edge + classes), strokes(xp, struck, struck), GUIDE, "", 2.5),
             *(
                 one

@@ -229,8 +229,7 @@ def compute(
     else:
         outputs, notices = backward(state, given)
     actual, truth = outputs[output], op.truth(**given)[output]
-    baseline = op.backward(**given)[output]
-    report = compare(actual, truth, baseline=baseline)
+    report = compare(actual, truth, baseline=op.backward(**given)[output])
     band = envelope(op, plan, **given)[output]
     label = (
         message("prediction") if state.plan != "kit" and state.device == "host" else state.device
@@ -284,7 +283,7 @@ def _causes(found, moved) -> np.ndarray:
     """Return for each element the first cause that holds: outside the envelope, undecided, as near as the format
     allows, within the effect of rounded inputs; else the plan.
     """
-    kind = np.select(
+    return np.select(
         [
             found.verdict == NOT_EXPLAINED,
             found.verdict == UNDECIDED,
@@ -293,8 +292,7 @@ def _causes(found, moved) -> np.ndarray:
         ],
         [MISSED, OPEN, FORMAT, INPUT],
         PLAN,
-    )
-    return kind.astype(np.intp)
+    ).astype(np.intp)
 
 
 def _focus(found) -> int | None:

@@ -33,8 +33,7 @@ TALL, LOW = 310, 160
 
 def is_slope(op) -> bool:
     """Return whether an element of the main gradient depends on the input only at its own place."""
-    kinks = op.tensors[op.gradient_of[op.main]].kinks
-    return "." not in op.page.AXES[op.main] or bool(kinks)
+    return "." not in op.page.AXES[op.main] or bool(op.tensors[op.gradient_of[op.main]].kinks)
 
 
 def fields_with(op, others: list) -> list[tuple]:

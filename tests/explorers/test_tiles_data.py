@@ -117,12 +117,11 @@ def test_slots_hold_what_was_written_last(at):
         for mark in marks(show(found.data), "machine", Blocks)
         if len(mark.x0) == len(found.core.held)
     )
-    seen = {
+    assert {
         found.core.slots[slot].start: int(value)
         for slot, x, value in zip(found.core.held[:, 0], shown.x0, shown.values)
         if not np.isnan(x)
-    }
-    assert seen == hold
+    } == hold
     length = found.data.work.run.tiling.tileLength
     for job, tile in zip(found.core.jobs, found.core.tile):
         for memory, span in (*job.reads, *job.writes):
@@ -148,8 +147,7 @@ def test_what_a_missing_wait_makes_wrong_is_what_the_page_makes_of_the_old_tile(
 
 def test_wrong_numbers_spread_through_a_sum():
     data = compute(State(program="rms_norm_atomic", wait=False, tile=2))
-    wrong = Scene(XP, data).wrong
-    after = data.core.tile[wrong > 0]
+    after = data.core.tile[Scene(XP, data).wrong > 0]
     assert after.min() == 2 and after.max() > 2
     assert data.core.off[-1]["dgammaOut"] > 0
 

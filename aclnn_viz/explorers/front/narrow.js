@@ -190,7 +190,7 @@ function erring(panel, narrow) {
     x: narrow ? known.flatMap(() => [middle + unit * at, middle + unit * at, NaN]) : [middle + unit * at, middle + unit * at], y: narrow ? known.flatMap((y) => [y + down - half, y + down + half, NaN]) : [-0.45, offs.length - 0.55] }));
   if (narrow) {
     const marks = panel.marks.flatMap((one) => {
-      if (one.mark !== "Note" || one.x < 0.5) return [one.x === 0.19 ? { ...one, room: 0.2 } : one];  // a name stays off the number
+      if (one.mark !== "Note" || one.x < 0.5) return [one.x === 0.19 ? { ...one, room: 0.225 } : one];  // a name stays off the number
       const y = one.y < 0 ? -1 : one.y, below = one.y < 0 ? tr("off by, ulp") : offs[one.y];
       return !below ? [one] : one.align === "right" ? [{ ...one, y: y - 0.17, text: rounder(one.text) }, { ...one, y: y + down, text: below, small: true }] : [{ ...one, y: y - 0.19 }];
     });

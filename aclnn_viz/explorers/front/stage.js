@@ -49,7 +49,7 @@ function widened(old, panel) {
     return made === b ? b : { ...made, given, ticks: given ? b.ticks : beyond(b, a) ? ticksOf({ ...made, ticks: null }, made.low, made.high) : a.ticks };
   };
   const [x, y] = ["x", "y"].map(axis), filled = (mark) => (mark.mark === "Box" && mark.y1 === panel.y.high ? { ...mark, y1: y.high } : mark);  // an area up to the end of its axis
-  const marks = panel.marks.map((mark, k) => (mark.map && old.marks[k]?.map === mark.map ? joined(old.marks[k], mark) : filled(mark)));
+  const marks = panel.marks.map((mark, k) => (panel.name !== "map" && mark.map && old.marks[k]?.map === mark.map ? joined(old.marks[k], mark) : filled(mark)));  // the map of a loss stays: shares of the largest pull
   return { ...panel, x, y, marks, loose: old.loose };
 }
 
