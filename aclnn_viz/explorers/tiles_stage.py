@@ -331,7 +331,7 @@ def timeline(scene):
             scene.data.state.buffers == 2,
             "two\nbuffers:\n{n} tiles",
             "one\nbuffer:\n{n} tiles",
-            n=1 + other.tile.max(),
+            n=len({*other.tile}),
         )
         rows.append(((top + bottom) / 2, lane))
     moment = tr("moment: {time}", time=scene.time(scene.now))
