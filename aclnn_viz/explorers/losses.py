@@ -145,13 +145,15 @@ class Loss:
         away = self.of_row(self.away)
         own = element(xp, away, xp.where(self.of_row(self.counted), target, 0))
         smoothing = getattr(self.state, "labelSmoothing", 0.0) > 0.0
+        fewer = self.state.ignored * len(self.softmax) >= 1.0
         return told(
             first(
                 xp,
                 xp.isnan(strength),
                 (strength == 0.0) & self.mean,
                 strength == 0.0,
-                (self.state.ignored * len(self.softmax) >= 1.0) & self.mean,
+                fewer & self.mean,
+                fewer,
                 self.own,
                 self.off,
                 xp.max(xp.abs(away)) < NEAR,
@@ -164,6 +166,7 @@ class Loss:
             "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it.",
             "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back.",
             "{k} of {n} rows count, and the mean divides by their weights alone. [b:So each] [5:target] [b:pulls harder:] the factor of row {row} is now {pulls}.",
+            "{k} of {n} rows count, and nothing is divided: [b:so row {row} keeps its factor,] {pulls}.",
             "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient,] which its weight sets. Its probability does not matter.",
             "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]",
             "Every bar is where its [5:target] wants it. [b:Nothing is left to pull,] and the [8:gradient] is almost 0.",

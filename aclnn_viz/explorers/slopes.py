@@ -59,9 +59,8 @@ def fields_with(op, others: list) -> list[tuple]:
     ]
     share = np.abs(np.append(found.here[2], found.slope) - 0.5)
     middle = 0 if abs(share[0] - 0.5) > 0.05 else np.nanargmin(share)
-    start = max(kinks, default=np.round(np.append(0.5, found.x)[middle], 2))
     place = {
-        "start": float(start),
+        "start": float(max(kinks, default=np.round(np.append(0.5, found.x)[middle], 2))),
         "low": low,
         "high": high,
         "label": found.name,

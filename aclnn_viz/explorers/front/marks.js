@@ -177,13 +177,13 @@ class Marks {
 
   // Where the axis has another end than before, the bars from before are outlined: else they would not be seen to grow.
   earlier(context, { x, width }, base) {
-    const { theme } = this.kit, { left: from, right, top } = this.area, line = this.marks.find(({ mark }) => mark === "Rule");
+    const { theme } = this.kit, { left: from, right, top, bottom } = this.area, ends = this.before.y.map((value) => this.sy(value)), line = this.marks.find(({ mark }) => mark === "Rule");
     const word = tr("dashed: before"), wide = widthOf(context, word, SMALLEST), there = line && this.sx(line.at) > right - wide - 8;  // no line strikes it
-    if (this.before.y.every((value) => Math.abs(this.sy(value) - base) < 3)) return;  // too low to be seen
+    if (ends.every((end) => Math.abs(end - base) < 3) || ends.some((end) => end < top - 1 || end > bottom + 1)) return;  // too low to be seen, or cut
     Object.assign(context, { strokeStyle: theme.text, lineWidth: 1.2 });
     context.setLineDash(DASHED);
-    this.before.y.forEach((value, k) => {
-      const left = this.sx(x[k] - width / 2), end = this.sy(value);
+    ends.forEach((end, k) => {
+      const left = this.sx(x[k] - width / 2);
       context.strokeRect(left, Math.min(base, end), this.sx(x[k] + width / 2) - left, Math.abs(end - base));
     });
     context.setLineDash([]);
