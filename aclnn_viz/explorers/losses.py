@@ -137,8 +137,8 @@ class Loss:
     def plays(self) -> tuple[dict, ...]:
         # a target raised to the end pulls in no row
         return sweep(
-            tr("raise every target"), "lead", 6.0, (-3.0, 9.0), after={"lead": 0.0}, drops=["moved"]
-        ) + sweep(tr("ignore more and more rows"), "ignored", ends=(0.0, 1.0 - KEPT))
+            tr("raise targets"), "lead", 6.0, (-3.0, 9.0), after={"lead": 0.0}, drops=["moved"]
+        ) + sweep(tr("ignore rows"), "ignored", ends=(0.0, 1.0 - KEPT))
 
     def caption(self, xp):
         strength, target = self.of_row(self.strength), self.of_row(self.target)
@@ -174,7 +174,7 @@ class Loss:
             "The [5:target] pulls class {t} up. Smoothing gives all other classes a small target too, by their weights. [b:The] [8:gradient] [b:is softmax minus target;] the mean divides it by the weights of {k} rows.",
             "The [5:target] pulls class {t} up. Smoothing gives all other classes a small target too, by their weights. [b:The] [8:gradient] [b:is softmax minus target;] nothing is divided.",
             "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. The mean divides it by the weights of the {k} rows that count.",
-            "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. Nothing is divided: the factor of row {row} is its weight, {pulls}.",
+            "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose. None and sum divide nothing: row {row} keeps its weight, {pulls}.",
             k=written(xp.sum(double(xp, self.counted)), ".0f"),
             n=len(self.softmax),
             pulls=number(strength),

@@ -325,7 +325,7 @@ PLAYED = """async () => {
         await new Promise(requestAnimationFrame);
         found.push(ends());
     };
-    await press("[aria-label='ignore more and more rows']");
+    await press("[aria-label='ignore rows']");
     for (let k = 0; k < 11; k += 1) await press("[aria-label='one step back']");
     await press("[data-lift=reset]");
     return found;
