@@ -379,10 +379,10 @@ function openLive(el, written, alone = true) {
     addEventListener("message", ({ source, data }) => { if (source === parent && "dark" in data) themed(data.dark); });
     new ResizeObserver(() => parent.postMessage({ height: document.documentElement.offsetHeight }, "*")).observe(document.documentElement);
   }
-  addEventListener("hashchange", () => {
-    if (!alone || location.hash === link()) return;
-    kept.values = readState(location.hash.slice(1), page);
-    refused = beyond(location.hash.slice(1), page);
+  addEventListener("hashchange", ({ newURL }) => {  // the page may have written its own address since
+    const asked = new URL(newURL).hash;
+    if (!alone || asked === link()) return;
+    [kept.values, refused] = [readState, beyond].map((read) => read(asked.slice(1), page));
     notify("change:values");
     answer();
   });
